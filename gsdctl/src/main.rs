@@ -1,0 +1,2 @@
+//! `gsdctl`, the thin client.
+fn main() {}

@@ -1,0 +1,2 @@
+//! `gsdd`, the daemon.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The contract between `gsdd` and its clients.
