@@ -1,1 +1,42 @@
 //! The contract between `gsdd` and its clients.
+//!
+//! What is promised here: JSON-RPC 2.0 in UTF-8 over a local socket (or the pipes of `gsdd --stdio`), one JSON
+//! document a line, or `Content-Length` headers for editor libraries ([`frame`]); methods with typed parameters
+//! and results ([`method`], [`api`]); dotted error codes ([`code`]); the place where the socket is ([`endpoint`]).
+//!
+//! What is not here: the domain. Manifests, capabilities and consent records have wire views in [`api`], their
+//! own types live in the daemon and may change without this crate.
+//!
+//! **Compatibility.** [`PROTOCOL`] changes when an existing field or method changes its meaning or goes away. New
+//! optional fields and new methods do not change it: readers ignore fields they do not know, and clients ask for
+//! methods by name. A daemon answers `daemon.hello`, `daemon.status` and `daemon.shutdown` to every client, whatever
+//! its protocol number, so that two versions can always sort it out.
+
+pub mod api;
+#[cfg(any(unix, windows))]
+pub mod client;
+pub mod code;
+pub mod context;
+pub mod duration;
+pub mod endpoint;
+pub mod frame;
+pub mod message;
+pub mod method;
+pub mod readiness;
+mod scan;
+
+pub use code::{Code, Fix, WireError};
+pub use context::Context;
+pub use method::{Effect, Method, Subscription};
+
+/// Number of the protocol that this crate describes.
+pub const PROTOCOL: u32 = 1;
+
+/// Oldest protocol number that this build still speaks.
+pub const PROTOCOL_MIN: u32 = 1;
+
+/// Largest frame that either side accepts, in bytes of JSON.
+pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
+
+/// Version of the product, the same in all crates of the workspace.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
