@@ -240,7 +240,7 @@ pub struct Where {
 #[error("{message}")]
 pub struct WireError {
     /// Dotted name, see [`Code`].
-    pub code: String,
+    pub code: Box<str>,
     /// The fact, one line, the object named.
     pub message: String,
     /// Why, outermost first.
@@ -248,7 +248,7 @@ pub struct WireError {
     pub cause: Vec<String>,
     /// Where, if it is about a place.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
-    pub where_: Option<Where>,
+    pub where_: Option<Box<Where>>,
     /// What can be done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fix: Vec<Fix>,
@@ -256,7 +256,7 @@ pub struct WireError {
     pub exit: u8,
     /// Topic that explains more, usually the code itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub doc: Option<String>,
+    pub doc: Option<Box<str>>,
 }
 
 impl WireError {
@@ -264,10 +264,10 @@ impl WireError {
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
-            code: code.name().to_owned(),
+            code: code.name().into(),
             message: message.into(),
             exit: code.exit(),
-            doc: Some(code.name().to_owned()),
+            doc: Some(code.name().into()),
             ..Self::default()
         }
     }

@@ -90,8 +90,8 @@ pub struct Endpoint {
     pub socket: PathBuf,
     /// Folder of the socket and of the files below; private to the user.
     pub dir: PathBuf,
-    /// The folder that must exist before [`Endpoint::dir`] can be made, if `dir` is ours to make.
-    pub parent: Option<PathBuf>,
+    /// True when a person chose the socket: its folder is then theirs, and is neither made nor changed.
+    pub explicit: bool,
     /// Stem of the file names.
     stem: String,
 }
@@ -141,8 +141,8 @@ impl Endpoint {
             .or_else(|| surroundings.xdg_runtime_dir.clone())
             .or_else(|| surroundings.tmpdir.clone().filter(|_| cfg!(target_os = "macos")));
         let wanted = match parent {
-            Some(parent) => Self::in_dir(parent.join("gsd"), Some(parent), stem),
-            None => Self::in_dir(surroundings.state_dir().join("run"), None, stem),
+            Some(parent) => Self::in_dir(parent.join("gsd"), stem),
+            None => Self::in_dir(surroundings.state_dir().join("run"), stem),
         };
         if fits(&wanted.socket) { wanted } else { Self::shortened(surroundings, &wanted) }
     }
@@ -152,27 +152,26 @@ impl Endpoint {
         let stem = format!("gsdd-p{PROTOCOL}-{:016x}", fnv64(wanted.socket.as_os_str()));
         let own = format!("gsd-{}", surroundings.uid);
         let candidates = [
-            surroundings.xdg_runtime_dir.clone().map(|dir| (dir.join("gsd"), dir)),
-            surroundings.tmpdir.clone().map(|dir| (dir.join(&own), dir)),
+            surroundings.xdg_runtime_dir.as_ref().map(|dir| dir.join("gsd")),
+            surroundings.tmpdir.as_ref().map(|dir| dir.join(&own)),
         ];
-        let last_resort = (Path::new("/tmp").join(&own), PathBuf::from("/tmp"));
-        let (dir, parent) = candidates
+        let dir = candidates
             .into_iter()
             .flatten()
-            .find(|(dir, _)| fits(&dir.join(format!("{stem}.sock"))))
-            .unwrap_or(last_resort);
-        Self::in_dir(dir, Some(parent), stem)
+            .find(|dir| fits(&dir.join(format!("{stem}.sock"))))
+            .unwrap_or_else(|| Path::new("/tmp").join(&own));
+        Self::in_dir(dir, stem)
     }
 
-    fn in_dir(dir: PathBuf, parent: Option<PathBuf>, stem: String) -> Self {
-        Self { socket: dir.join(format!("{stem}.sock")), dir, parent, stem }
+    fn in_dir(dir: PathBuf, stem: String) -> Self {
+        Self { socket: dir.join(format!("{stem}.sock")), dir, explicit: false, stem }
     }
 
     fn explicit(socket: &Path) -> Self {
         let dir = socket.parent().unwrap_or(Path::new("/")).to_owned();
         let name = socket.file_name().unwrap_or(OsStr::new("gsdd.sock")).to_string_lossy();
         let stem = name.strip_suffix(".sock").unwrap_or(&name).to_owned();
-        Self { socket: socket.to_owned(), parent: Some(dir.clone()), dir, stem }
+        Self { socket: socket.to_owned(), explicit: true, dir, stem }
     }
 
     fn pipe(surroundings: &Surroundings) -> Self {
@@ -183,7 +182,7 @@ impl Endpoint {
             .socket
             .clone()
             .unwrap_or_else(|| PathBuf::from(format!(r"\\.\pipe\{stem}-{user:016x}")));
-        Self { socket, dir, parent: None, stem }
+        Self { socket, dir, explicit: false, stem }
     }
 }
 

@@ -40,3 +40,11 @@ pub const MAX_FRAME_BYTES: usize = 8 * 1024 * 1024;
 
 /// Version of the product, the same in all crates of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Names one build of a program by its version, size and time of modification: a client that sees another one beside
+/// itself than the one that runs knows that the program was replaced.
+#[must_use]
+pub fn build_of(program: &std::fs::Metadata) -> String {
+    let modified = program.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{VERSION}+{:x}.{:x}", modified.unwrap_or_default().as_secs(), program.len())
+}
