@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gsd_proto::api::daemon::When;
 use gsd_proto::endpoint::Endpoint;
+use gsd_proto::private_dir;
 use gsd_proto::readiness::{Readiness, Ready, StartFailure};
 
 use crate::app::App;
@@ -84,7 +85,7 @@ fn serve_socket(settings: Settings, instance: &Instance, logging: &Logging) -> R
         if let Some(problem) = &logging.problem {
             service.app().set_log_problem(problem.clone());
         }
-        let listener = Listener::bind(&endpoint.socket, our_uid())?;
+        let listener = Listener::bind(&endpoint.socket, private_dir::our_uid())?;
         let shutdown = service.app().shutdown.clone();
         tokio::spawn(watch_signals(shutdown.clone()));
         tokio::spawn(shutdown.clone().watch_idleness(idle));
@@ -181,16 +182,6 @@ fn detach(settings: &Settings) {
     }
 }
 
-#[cfg(unix)]
-fn our_uid() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn our_uid() -> u32 {
-    0
-}
-
 fn ready(mode: Mode, socket: &Path) {
     if mode == Mode::Detached {
         announce(&Readiness::Ready(Ready {
@@ -241,7 +232,7 @@ fn fail(mut failure: StartFailure, foreground: bool, endpoint: Option<&Endpoint>
     failure.at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     // In a folder that is not private there is nobody to leave it for.
     if let Some(endpoint) = endpoint
-        && crate::private_dir::check(&endpoint.dir).is_ok()
+        && private_dir::check(&endpoint.dir).is_ok()
     {
         drop(leave_record(&endpoint.failure_file(), &failure));
     }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use gsd_proto::endpoint::Surroundings;
+use gsd_proto::private_dir;
 
 /// What the process was started with.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +26,7 @@ impl Environment {
         Self {
             vars,
             cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-            uid: effective_uid(),
+            uid: private_dir::our_uid(),
         }
     }
 
@@ -33,7 +34,7 @@ impl Environment {
     #[must_use]
     pub fn of(vars: impl IntoIterator<Item = (&'static str, OsString)>, cwd: &Path) -> Self {
         let vars = vars.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Self { vars, cwd: cwd.to_owned(), uid: effective_uid() }
+        Self { vars, cwd: cwd.to_owned(), uid: private_dir::our_uid() }
     }
 
     /// The value of a variable; an empty one counts as unset.
@@ -59,14 +60,4 @@ impl Environment {
     pub fn surroundings(&self) -> Surroundings {
         Surroundings::from_vars(|name| self.var(name).cloned(), &self.cwd, self.uid)
     }
-}
-
-#[cfg(unix)]
-fn effective_uid() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn effective_uid() -> u32 {
-    0
 }

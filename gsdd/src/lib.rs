@@ -9,7 +9,6 @@ pub mod boot;
 pub mod environment;
 pub mod latency;
 pub mod observe;
-pub mod private_dir;
 pub mod rotating_file;
 pub mod rpc;
 pub mod settings;

@@ -5,12 +5,12 @@
 
 use std::io;
 
+use gsd_proto::private_dir;
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::private_dir;
 use crate::rotating_file::RotatingFile;
 use crate::settings::{Mode, Settings};
 

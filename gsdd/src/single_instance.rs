@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use gsd_proto::client;
 use gsd_proto::endpoint::Endpoint;
+use gsd_proto::private_dir;
 use gsd_proto::readiness::StartFailure;
-
-use crate::private_dir::{self, NotPrivate};
 
 /// How long a probe of a socket waits.
 const PROBE: Duration = Duration::from_millis(250);
@@ -41,18 +40,6 @@ impl From<StartFailure> for NotAlone {
     }
 }
 
-impl From<NotPrivate> for StartFailure {
-    fn from(error: NotPrivate) -> Self {
-        Self {
-            stage: "runtime_dir".to_owned(),
-            errno: error.errno(),
-            path: Some(error.path().to_owned()),
-            message: error.to_string(),
-            at: 0,
-        }
-    }
-}
-
 /// A failure of `stage` at `path`.
 #[must_use]
 pub fn failure(stage: &str, path: &Path, error: &io::Error) -> StartFailure {
@@ -71,9 +58,9 @@ pub fn failure(stage: &str, path: &Path, error: &io::Error) -> StartFailure {
 /// [`NotAlone::Serving`] if another daemon answers on the socket.
 pub fn acquire(endpoint: &Endpoint, patience: Duration) -> Result<Instance, NotAlone> {
     if endpoint.explicit {
-        private_dir::check(&endpoint.dir).map_err(StartFailure::from)?;
+        private_dir::check(&endpoint.dir).map_err(|error| StartFailure::from(&error))?;
     } else {
-        private_dir::ensure(&endpoint.dir).map_err(StartFailure::from)?;
+        private_dir::ensure(&endpoint.dir).map_err(|error| StartFailure::from(&error))?;
     }
     let path = endpoint.lock_file();
     let lock = open_lock(&path).map_err(|error| failure("lock", &path, &error))?;
@@ -180,7 +167,7 @@ pub fn clear_stale_socket(_holder: &Instance, socket: &Path) -> Result<(), Start
     if !found.file_type().is_socket() {
         return refuse("something that is not a socket is in its place");
     }
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if found.uid() != private_dir::our_uid() {
         return refuse("a socket of another user is in its place");
     }
     match probe(socket) {

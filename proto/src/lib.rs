@@ -22,6 +22,7 @@ pub mod endpoint;
 pub mod frame;
 pub mod message;
 pub mod method;
+pub mod private_dir;
 pub mod readiness;
 mod scan;
 
@@ -47,4 +48,25 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn build_of(program: &std::fs::Metadata) -> String {
     let modified = program.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     format!("{VERSION}+{:x}.{:x}", modified.unwrap_or_default().as_secs(), program.len())
+}
+
+/// Whether build `a` was made after build `b`, both named by [`build_of`].
+#[must_use]
+pub fn is_newer_build(a: &str, b: &str) -> bool {
+    let made = |build: &str| {
+        let (_, rest) = build.split_once('+')?;
+        u64::from_str_radix(rest.split_once('.')?.0, 16).ok()
+    };
+    matches!((made(a), made(b)), (Some(a), Some(b)) if a > b)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn builds_are_ordered_by_the_time_they_were_made() {
+        use super::is_newer_build;
+        assert!(is_newer_build("0.1.0+6b0d4636.10", "0.1.0+6b0d4635.20"));
+        assert!(!is_newer_build("0.1.0+6b0d4635.10", "0.1.0+6b0d4635.20"));
+        assert!(!is_newer_build("0.1.0", "0.1.0+1.1"));
+    }
 }

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::private_dir::NotPrivate;
+
 /// The one line on the readiness pipe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,10 +57,24 @@ fn is_zero(value: &u64) -> bool {
 impl std::fmt::Display for StartFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.stage, self.message)?;
-        if let Some(path) = &self.path {
-            write!(f, " ({})", path.display())?;
+        match &self.path {
+            Some(path) if !self.message.contains(&*path.to_string_lossy()) => {
+                write!(f, " ({})", path.display())
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+}
+
+impl From<&NotPrivate> for StartFailure {
+    fn from(error: &NotPrivate) -> Self {
+        Self {
+            stage: "runtime_dir".to_owned(),
+            errno: error.errno(),
+            path: Some(error.path().to_owned()),
+            message: error.to_string(),
+            at: 0,
+        }
     }
 }
 

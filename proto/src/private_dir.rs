@@ -1,7 +1,8 @@
 //! Folders that only we can use: for the socket, its lock and the logs.
 //!
 //! Whoever can write to the folder of a socket decides who answers on it. So the folder has to be a real one, ours,
-//! closed to others, and the folder above must not let others swap it (threats T169 to T171).
+//! closed to others, and the folder above must not let others swap it (threats T169 to T171). Daemon and client both
+//! check, each for itself; that is why this is part of the contract.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ pub enum NotPrivate {
     /// It is a link or no folder.
     #[error("{} is not a real folder", .0.display())]
     NotAFolder(PathBuf),
+    /// It is a link or no socket.
+    #[error("{} is not a socket", .0.display())]
+    NotASocket(PathBuf),
     /// It belongs to another user.
     #[error("{} belongs to another user", .0.display())]
     Foreign(PathBuf),
@@ -33,9 +37,11 @@ impl NotPrivate {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Io { path, .. } | Self::NotAFolder(path) | Self::Foreign(path) | Self::Writable(path) => {
-                path
-            }
+            Self::Io { path, .. }
+            | Self::NotAFolder(path)
+            | Self::NotASocket(path)
+            | Self::Foreign(path)
+            | Self::Writable(path) => path,
         }
     }
 
@@ -44,9 +50,23 @@ impl NotPrivate {
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Io { source, .. } => source.raw_os_error(),
-            Self::NotAFolder(_) | Self::Foreign(_) | Self::Writable(_) => None,
+            Self::NotAFolder(_) | Self::NotASocket(_) | Self::Foreign(_) | Self::Writable(_) => None,
         }
     }
+}
+
+/// The effective user id of this process.
+#[cfg(unix)]
+#[must_use]
+pub fn our_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// There is no such number here.
+#[cfg(not(unix))]
+#[must_use]
+pub fn our_uid() -> u32 {
+    0
 }
 
 /// Makes `dir` and what is missing above it, each 0700, and proves that it is private.
@@ -91,7 +111,7 @@ fn prove(dir: &Path, tighten: bool) -> Result<(), NotPrivate> {
     if !found.is_dir() {
         return Err(NotPrivate::NotAFolder(dir.to_owned()));
     }
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if found.uid() != our_uid() {
         return Err(NotPrivate::Foreign(dir.to_owned()));
     }
     if found.mode() & 0o022 != 0 {
@@ -110,7 +130,7 @@ fn check_above(dir: &Path) -> Result<(), NotPrivate> {
     let Some(above) = dir.parent() else { return Ok(()) };
     let found =
         std::fs::metadata(above).map_err(|source| NotPrivate::Io { path: above.to_owned(), source })?;
-    let ours = found.uid() == rustix::process::geteuid().as_raw() || found.uid() == 0;
+    let ours = found.uid() == our_uid() || found.uid() == 0;
     if !ours {
         return Err(NotPrivate::Foreign(above.to_owned()));
     }
@@ -129,6 +149,29 @@ fn prove(dir: &Path, _tighten: bool) -> Result<(), NotPrivate> {
         Ok(_) => Err(NotPrivate::NotAFolder(dir.to_owned())),
         Err(source) => Err(NotPrivate::Io { path: dir.to_owned(), source }),
     }
+}
+
+/// Proves that what is at `socket` may be connected to: a real socket of ours in a folder that only we can write to.
+/// A pipe of Windows is not a file and not judged here.
+///
+/// # Errors
+/// See [`NotPrivate`]; a socket or folder that is not there is [`NotPrivate::Io`] with `NotFound`.
+pub fn check_socket(socket: &Path) -> Result<(), NotPrivate> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+        check(socket.parent().unwrap_or(Path::new("/")))?;
+        let found = std::fs::symlink_metadata(socket)
+            .map_err(|source| NotPrivate::Io { path: socket.to_owned(), source })?;
+        if !found.file_type().is_socket() {
+            return Err(NotPrivate::NotASocket(socket.to_owned()));
+        }
+        if found.uid() != our_uid() {
+            return Err(NotPrivate::Foreign(socket.to_owned()));
+        }
+    }
+    let _ = socket;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -170,7 +213,7 @@ mod tests {
 
     #[test]
     fn t170_a_foreign_folder_is_refused() {
-        if !rustix::process::geteuid().is_root() {
+        if our_uid() != 0 {
             return;
         }
         let root = folder();
@@ -178,6 +221,20 @@ mod tests {
         ensure(&dir).unwrap();
         std::os::unix::fs::chown(&dir, Some(12345), None).unwrap();
         assert!(matches!(ensure(&dir), Err(NotPrivate::Foreign(_))));
+    }
+
+    #[test]
+    fn t171_a_link_is_not_a_socket() {
+        let root = folder();
+        let real = root.path().join("real");
+        let listener = std::os::unix::net::UnixListener::bind(&real).unwrap();
+        check_socket(&real).unwrap();
+        std::os::unix::fs::symlink(&real, root.path().join("link")).unwrap();
+        assert!(matches!(check_socket(&root.path().join("link")), Err(NotPrivate::NotASocket(_))));
+        assert!(
+            matches!(check_socket(&root.path().join("none")), Err(NotPrivate::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound)
+        );
+        drop(listener);
     }
 
     #[test]
