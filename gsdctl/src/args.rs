@@ -148,6 +148,15 @@ pub(crate) enum DaemonVerb {
     },
     /// Run it in the foreground [effect: write-state]
     Run,
+    /// Call one method and print its result, for bug reports [effect: that of the method]
+    #[command(hide = true)]
+    Call {
+        /// Name of the method
+        method: String,
+        /// Its parameters, a JSON object; `ctx` is added
+        #[arg(default_value = "{}")]
+        params: String,
+    },
 }
 
 fn parse_duration(raw: &str) -> Result<Duration, String> {

@@ -28,6 +28,7 @@ pub(super) fn run(global: &Global, options: &Options, verb: &DaemonVerb) -> (&'s
         DaemonVerb::Restart => ("daemon-restart", restart(global, options)),
         DaemonVerb::Status => ("daemon-status", status(options)),
         DaemonVerb::Logs { follow, lines } => ("daemon-logs", logs(global, options, *follow, *lines)),
+        DaemonVerb::Call { method, params } => ("daemon-call", call(options, method, params)),
         DaemonVerb::Run => ("daemon-run", run_in_foreground(options)),
     }
 }
@@ -251,6 +252,22 @@ fn stream(lines: &[String], seq: &mut u64) -> std::io::Result<()> {
         *seq += 1;
     }
     Ok(())
+}
+
+fn call(options: &Options, method: &str, params: &str) -> Outcome {
+    let mut params: Map<String, Value> = serde_json::from_str(params).map_err(|error| {
+        WireError::new(Code::UsageInvalid, "the parameters are not a JSON object")
+            .caused_by(error.to_string())
+    })?;
+    let internal = |error: serde_json::Error| WireError::new(Code::Internal, error.to_string());
+    let mut connection = connect::connect(options)?;
+    let context = serde_json::to_value(connection.context()).map_err(internal)?;
+    params.entry("ctx").or_insert(context);
+    let params = serde_json::to_string(&params).map_err(internal)?;
+    let data: Value =
+        serde_json::from_str(connection.call_raw(method, &params)?.result.get()).map_err(internal)?;
+    let text = format!("{data:#}\n");
+    Ok(Report { command: "daemon-call", data, text, warnings: connection.warnings(), ..Report::default() })
 }
 
 #[cfg(unix)]

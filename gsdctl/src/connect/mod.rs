@@ -11,7 +11,7 @@ mod start;
 mod stdio;
 
 use gsd_proto::api::Warning;
-use gsd_proto::client::{CallError, Client};
+use gsd_proto::client::{CallError, Client, RawAnswer};
 use gsd_proto::{Code, Context, Method, WireError};
 
 pub(crate) use cause::ConnectError;
@@ -49,7 +49,12 @@ impl Connection {
         told.map(|why| Warning { code: DETOUR.to_owned(), message: why.clone(), fix: Vec::new() }).collect()
     }
 
-    /// The client itself, for subscriptions and raw calls.
+    /// Calls a method by name with parameters that are JSON already.
+    pub(crate) fn call_raw(&mut self, method: &str, params: &str) -> Result<RawAnswer<'_>, WireError> {
+        self.client.call_raw(method, params).map_err(CallError::into_wire)
+    }
+
+    /// The client itself, for subscriptions.
     #[expect(dead_code, reason = "for the commands that stream")]
     pub(crate) fn into_client(self) -> Client {
         self.client
