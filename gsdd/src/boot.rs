@@ -65,16 +65,20 @@ fn run_socket(settings: Settings) -> ExitCode {
         Err(NotAlone::Failed(failure)) => return fail(failure, foreground, Some(&endpoint)),
     };
     let logging = observe::init(&settings);
-    match serve_socket(settings, &instance, &logging) {
+    let exit = match serve_socket(settings, &instance, &logging) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             tracing::error!(stage = failure.stage, errno = failure.errno, "start failed");
             fail(failure, foreground, Some(&endpoint))
         }
-    }
+    };
+    drop(logging);
+    // The end of the process releases the lock, so that whoever waits for the lock finds the process gone.
+    std::mem::forget(instance);
+    exit
 }
 
-/// From the lock to the end. The lock is released after everything else is gone.
+/// From the lock to the end.
 fn serve_socket(settings: Settings, instance: &Instance, logging: &Logging) -> Result<(), StartFailure> {
     let runtime = runtime()?;
     let endpoint = settings.endpoint.clone();

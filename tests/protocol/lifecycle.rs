@@ -42,7 +42,7 @@ fn start_status_stop() {
     assert!(status["data"]["latencies"]["daemon.hello"]["count"].as_u64().unwrap() >= 1);
     let stopped = world.gsdctl(["daemon", "stop", "--json"]).run().succeeds().json();
     assert_eq!((&stopped["changed"], &stopped["data"]["pid"]), (&true.into(), &pid.into()));
-    assert!(!alive(pid), "stop came back before the daemon had ended");
+    wait_for("the end of the stopped daemon", || !alive(pid));
     assert!(!world.endpoint().socket.exists());
     let stopped = world.gsdctl(["daemon", "stop", "--json"]).run().succeeds().json();
     assert_eq!(stopped["changed"], false);

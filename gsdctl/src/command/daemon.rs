@@ -74,7 +74,7 @@ fn stop(global: &Global, options: &Options) -> Outcome {
         Err(error) => return Err(error.into_wire()),
     };
     drop(client);
-    connect::wait_until_gone(options)?;
+    connect::wait_until_gone(options, pid)?;
     let text = pid.map_or_else(|| "stopped\n".to_owned(), |pid| format!("stopped process {pid}\n"));
     let data = json!({"pid": pid, "running": false});
     Ok(Report { command: "daemon-stop", changed: true, data, text, ..Report::default() })
@@ -264,8 +264,7 @@ fn call(options: &Options, method: &str, params: &str) -> Outcome {
     let context = serde_json::to_value(connection.context()).map_err(internal)?;
     params.entry("ctx").or_insert(context);
     let params = serde_json::to_string(&params).map_err(internal)?;
-    let data: Value =
-        serde_json::from_str(connection.call_raw(method, &params)?.result.get()).map_err(internal)?;
+    let data: Value = serde_json::from_str(connection.call_raw(method, &params)?.get()).map_err(internal)?;
     let text = format!("{data:#}\n");
     Ok(Report { command: "daemon-call", data, text, warnings: connection.warnings(), ..Report::default() })
 }

@@ -11,8 +11,9 @@ mod start;
 mod stdio;
 
 use gsd_proto::api::Warning;
-use gsd_proto::client::{CallError, Client, RawAnswer};
-use gsd_proto::{Code, Context, Method, WireError};
+use gsd_proto::client::{CallError, Client};
+use gsd_proto::{Code, Context, Effect, Method, WireError, api};
+use serde_json::value::RawValue;
 
 pub(crate) use cause::ConnectError;
 pub(crate) use options::{Options, Surroundings};
@@ -27,7 +28,7 @@ pub(crate) const DETOUR: &str = "daemon.detour";
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Client,
-    context: Context,
+    options: Options,
     /// Why the daemon is not used, if it is not.
     detour: Option<String>,
 }
@@ -35,23 +36,52 @@ pub(crate) struct Connection {
 impl Connection {
     /// Calls a method; the same for both ways.
     pub(crate) fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, WireError> {
-        self.client.call::<M>(params).map_err(CallError::into_wire)
+        match self.client.call::<M>(params) {
+            Err(error) if self.may_call_again(&error, Some(M::EFFECT))? => {
+                self.client.call::<M>(params).map_err(CallError::into_wire)
+            }
+            other => other.map_err(CallError::into_wire),
+        }
+    }
+
+    /// Calls a method by name with parameters that are JSON already.
+    pub(crate) fn call_raw(&mut self, method: &str, params: &str) -> Result<Box<RawValue>, WireError> {
+        let call =
+            |client: &mut Client| client.call_raw(method, params).map(|answer| answer.result.to_owned());
+        match call(&mut self.client) {
+            Err(error) if self.may_call_again(&error, api::effect(method))? => {
+                call(&mut self.client).map_err(CallError::into_wire)
+            }
+            other => other.map_err(CallError::into_wire),
+        }
+    }
+
+    /// A daemon that ends may do so between our greeting and our call. What certainly was not begun, and what only
+    /// reads, is called again over a new connection, once.
+    fn may_call_again(&mut self, error: &CallError, effect: Option<Effect>) -> Result<bool, WireError> {
+        let again = match error {
+            CallError::Remote { error, .. } => &*error.code == Code::DaemonStopping.name(),
+            CallError::Closed => effect == Some(Effect::Read),
+            _ => false,
+        };
+        if again && self.detour.is_none() && !self.options.no_daemon {
+            let Self { client, detour, .. } = connect(&self.options)?;
+            self.client = client;
+            self.detour = detour;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// The surroundings to send with each call.
     pub(crate) fn context(&self) -> Context {
-        self.context.clone()
+        self.options.context.clone()
     }
 
     /// What a report has to say about the way the answers came; people were told already.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let told = self.detour.iter();
         told.map(|why| Warning { code: DETOUR.to_owned(), message: why.clone(), fix: Vec::new() }).collect()
-    }
-
-    /// Calls a method by name with parameters that are JSON already.
-    pub(crate) fn call_raw(&mut self, method: &str, params: &str) -> Result<RawAnswer<'_>, WireError> {
-        self.client.call_raw(method, params).map_err(CallError::into_wire)
     }
 
     /// The client itself, for subscriptions.
@@ -68,17 +98,17 @@ impl Connection {
 pub(crate) fn connect(options: &Options) -> Result<Connection, WireError> {
     if options.no_daemon {
         let client = stdio::spawn(options)?;
-        return Ok(Connection { client, context: options.context.clone(), detour: None });
+        return Ok(Connection { client, options: options.clone(), detour: None });
     }
     match connect_to_daemon(options) {
-        Ok(client) => Ok(Connection { client, context: options.context.clone(), detour: None }),
+        Ok(client) => Ok(Connection { client, options: options.clone(), detour: None }),
         Err(cause) => {
             let client = stdio::spawn(options).map_err(|failure| failure.caused_by(cause.to_string()))?;
             let why = clean(&cause.to_string());
             if !options.quiet {
                 say(&format!("warning: working without the daemon: {why}"));
             }
-            Ok(Connection { client, context: options.context.clone(), detour: Some(why) })
+            Ok(Connection { client, options: options.clone(), detour: Some(why) })
         }
     }
 }
@@ -114,9 +144,9 @@ pub(crate) fn foreground(options: &Options) -> Result<std::process::Command, Wir
     Ok(command)
 }
 
-/// Waits until the daemon that held the lock is gone.
-pub(crate) fn wait_until_gone(options: &Options) -> Result<(), WireError> {
-    start::wait_for_lock(&options.endpoint.lock_file(), options.stop_timeout).map_err(|error| {
+/// Waits until the daemon with this process id, or any if it is not known, no longer holds the lock.
+pub(crate) fn wait_until_gone(options: &Options, pid: Option<u32>) -> Result<(), WireError> {
+    start::wait_for_lock(&options.endpoint.lock_file(), pid, options.stop_timeout).map_err(|error| {
         WireError::new(Code::Timeout, "the daemon has not ended yet").caused_by(error.to_string())
     })
 }

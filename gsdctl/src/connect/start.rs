@@ -17,6 +17,9 @@ use super::{ConnectError, Options, sibling};
 /// For this long after a failed start no other one is tried: it would fail the same way, and slow every command down.
 const FAILURE_COOL_DOWN: Duration = Duration::from_secs(10);
 
+/// How long to wait for a lock before looking whose it is.
+const HOLDER_CHECK: Duration = Duration::from_millis(100);
+
 /// Longest line that a starting daemon is listened to, and longest record that is read, in bytes.
 const MAX_RECORD_BYTES: u64 = 64 * 1024;
 
@@ -116,13 +119,30 @@ fn recent_failure(path: &Path) -> Option<StartFailure> {
     (age < FAILURE_COOL_DOWN.as_secs()).then_some(failure)
 }
 
-/// Waits until nobody holds the lock at `path`.
-pub(super) fn wait_for_lock(path: &Path, patience: Duration) -> io::Result<()> {
-    match File::open(path) {
-        Ok(lock) => lock_until(lock, Instant::now() + patience).map(drop),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+/// Waits until nobody holds the lock at `path`, or somebody else than `pid` does.
+pub(super) fn wait_for_lock(path: &Path, pid: Option<u32>, patience: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let lock = match File::open(path) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        // A successor may take the lock before we do; it writes its own number into the file.
+        match lock_until(lock, deadline.min(Instant::now() + HOLDER_CHECK)) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::TimedOut => return Err(error),
+            Err(error) if Instant::now() >= deadline => return Err(error),
+            Err(_) if pid.is_some_and(|pid| holder(path) != Some(pid)) => return Ok(()),
+            Err(_) => {}
+        }
     }
+}
+
+fn holder(path: &Path) -> Option<u32> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(32).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }
 
 /// The system's lock has no time limit, so another thread waits for it where waiting is needed.

@@ -27,3 +27,6 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     app.set_methods(names);
     Ok(module.into())
 }
+
+#[cfg(test)]
+mod tests;

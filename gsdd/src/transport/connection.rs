@@ -10,6 +10,7 @@ use std::sync::Arc;
 use gsd_proto::code::rpc;
 use gsd_proto::frame::{Decoder, Frame, FrameError};
 use gsd_proto::message::{Incoming, RequestId, classify};
+use gsd_proto::{Code, WireError};
 use jsonrpsee_core::server::{BoundedSubscriptions, MethodResponse, MethodSink};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
@@ -23,6 +24,7 @@ use super::cancel::{Cancels, is_cancel};
 use super::dispatch::{Caller, Place, dispatch, transport_error};
 use super::writer::{SharedFraming, write_answers};
 use super::{Limits, Peer, Service};
+use crate::rpc::error_object;
 
 /// Bytes asked for in one read.
 const READ_BYTES: usize = 64 * 1024;
@@ -172,11 +174,37 @@ struct Reader<R> {
 impl<R: AsyncRead + Unpin> Reader<R> {
     async fn run(&mut self, stop: &CancellationToken) -> End {
         let outbox = self.outbox.clone();
-        tokio::select! {
+        let end = tokio::select! {
             biased;
             () = stop.cancelled() => End::Stopping,
             () = outbox.closed() => End::Unwritable,
             end = self.read_all() => end,
+        };
+        if end == End::Stopping {
+            self.refuse_what_is_there().await;
+        }
+        end
+    }
+
+    /// Calls that were sent before the client could know of the end are told that they were not begun, so that they
+    /// can be made again elsewhere.
+    async fn refuse_what_is_there(&mut self) {
+        let mut chunk = vec![0; READ_BYTES];
+        loop {
+            while let Ok(Some(frame)) = self.decoder.next_frame() {
+                self.framing.set(self.decoder.framing());
+                if let Frame::Message(bytes) = frame
+                    && let Incoming::Call { id, .. } = classify(&bytes)
+                {
+                    let error = WireError::new(Code::DaemonStopping, "the daemon is shutting down");
+                    let error = error_object(Code::DaemonStopping.number(), error);
+                    self.answer(&MethodResponse::error(super::dispatch::table_id(&id), error)).await;
+                }
+            }
+            match tokio::time::timeout(std::time::Duration::ZERO, self.stream.read(&mut chunk)).await {
+                Ok(Ok(read)) if read > 0 => self.decoder.push(chunk.get(..read).unwrap_or_default()),
+                _ => return,
+            }
         }
     }
 

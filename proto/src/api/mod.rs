@@ -5,7 +5,25 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::method::{Effect, Method};
+
 pub mod daemon;
+
+/// Every method with its effect; subscriptions are listed by their opening and closing calls.
+///
+/// A test of the daemon compares this table with what it serves.
+pub const METHODS: &[(&str, Effect)] =
+    &[row::<daemon::Hello>(), row::<daemon::Status>(), row::<daemon::Shutdown>(), row::<daemon::Logs>()];
+
+const fn row<M: Method>() -> (&'static str, Effect) {
+    (M::NAME, M::EFFECT)
+}
+
+/// What a method of this name may do; `None` for a name that this build does not know.
+#[must_use]
+pub fn effect(method: &str) -> Option<Effect> {
+    METHODS.iter().find(|(name, _)| *name == method).map(|(_, effect)| *effect)
+}
 
 /// Something that did not stop a call but that the caller should know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -154,3 +154,14 @@ async fn clients_are_counted() {
     assert_eq!(conn.app.shutdown.clients(), 0);
     assert_eq!(conn.app.latencies.report()["echo"].count, 1);
 }
+
+#[tokio::test]
+async fn calls_that_cross_the_end_are_told_that_they_were_not_begun() {
+    let mut conn = Harness::new();
+    conn.nothing_before_echo().await;
+    // Nothing is polled between these two lines: both are there when the connection looks.
+    conn.app.shutdown.request(gsd_proto::api::daemon::When::Now);
+    conn.send(&call(1, "held", "{}")).await;
+    let answer = conn.message().await;
+    assert_eq!((&answer["id"], &answer["error"]["data"]["code"]), (&json!(1), &json!("daemon.stopping")));
+}
