@@ -1,5 +1,7 @@
 //! FR-036: client and daemon of different versions sort it out.
 
+use std::time::{Duration, SystemTime};
+
 use gsd_tests::{World, alive, wait_for};
 
 #[test]
@@ -40,4 +42,24 @@ fn fr036_an_older_client_leaves_a_newer_daemon_alone() {
     // Ending it on purpose works across any difference.
     older(["daemon", "stop", "--json"]).succeeds();
     wait_for("the end of the stopped daemon", || !alive(pid));
+}
+
+#[test]
+fn a_replaced_program_takes_over_when_the_daemon_is_idle() {
+    let world = World::new();
+    let programs = world.own_programs();
+    let pid = world.start_daemon();
+    let called =
+        || world.gsdctl(["daemon", "call", "daemon.status", "--json"]).run().succeeds().silent().json();
+    assert_eq!(called()["data"]["pid"], pid);
+    // What an upgrade does: another file in the same place, made later.
+    let gsdd = programs.join("gsdd");
+    std::fs::copy(&gsdd, programs.join("new")).unwrap();
+    std::fs::rename(programs.join("new"), &gsdd).unwrap();
+    let later = SystemTime::now() + Duration::from_secs(5);
+    std::fs::File::options().append(true).open(&gsdd).unwrap().set_modified(later).unwrap();
+    // The old one still answers the client that asks it to go, then goes.
+    assert_eq!(called()["data"]["pid"], pid);
+    wait_for("the end of the replaced daemon", || !alive(pid));
+    assert_ne!(called()["data"]["pid"], pid);
 }

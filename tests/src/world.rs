@@ -68,8 +68,22 @@ impl World {
         self.program("gsdd", args)
     }
 
+    /// Gives this world copies of the programs, to be replaced or removed; later runs use them.
+    #[must_use]
+    pub fn own_programs(&self) -> PathBuf {
+        let folder = self.path("bin");
+        std::fs::create_dir(&folder).expect("a folder of the world");
+        for program in ["gsdctl", "gsdd"] {
+            std::fs::copy(binaries::folder().join(program), folder.join(program))
+                .expect("a copy of the program");
+        }
+        folder
+    }
+
     fn program<'a>(&self, name: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
-        let mut command = Command::new(binaries::folder().join(name));
+        let own = self.path("bin");
+        let folder = if own.exists() { own.as_path() } else { binaries::folder() };
+        let mut command = Command::new(folder.join(name));
         command.env_clear().args(args).current_dir(self.project());
         command
             .env("HOME", self.home())

@@ -6,6 +6,7 @@
 mod cause;
 mod options;
 mod probe;
+pub(crate) mod quick;
 mod sibling;
 mod start;
 mod stdio;
