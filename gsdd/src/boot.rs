@@ -83,13 +83,19 @@ fn serve_socket(settings: Settings, instance: &Instance, logging: &Logging) -> R
     let runtime = runtime()?;
     let endpoint = settings.endpoint.clone();
     let (mode, idle) = (settings.mode, settings.idle);
-    single_instance::clear_stale_socket(instance, &endpoint.socket)?;
     let served = runtime.block_on(async {
         let service = service(settings)?;
         if let Some(problem) = &logging.problem {
             service.app().set_log_problem(problem.clone());
         }
-        let listener = Listener::bind(&endpoint.socket, private_dir::our_uid())?;
+        let our_uid = private_dir::our_uid();
+        let listener = match Listener::inherited(our_uid)? {
+            Some(listener) => listener,
+            None => {
+                single_instance::clear_stale_socket(instance, &endpoint.socket)?;
+                Listener::bind(&endpoint.socket, our_uid)?
+            }
+        };
         let shutdown = service.app().shutdown.clone();
         tokio::spawn(watch_signals(shutdown.clone()));
         tokio::spawn(shutdown.clone().watch_idleness(idle));

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the report")]
 
+mod activation;
 mod burst;
 mod detour;
 mod hostile_places;

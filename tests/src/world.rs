@@ -80,10 +80,20 @@ impl World {
         folder
     }
 
+    /// Any program of the machine, about to be run in this world.
+    #[must_use]
+    pub fn outside_program(&self, program: &Path) -> Run {
+        self.any_program(program, [])
+    }
+
     fn program<'a>(&self, name: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
         let own = self.path("bin");
         let folder = if own.exists() { own.as_path() } else { binaries::folder() };
-        let mut command = Command::new(folder.join(name));
+        self.any_program(&folder.join(name), args)
+    }
+
+    fn any_program<'a>(&self, program: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
+        let mut command = Command::new(program);
         command.env_clear().args(args).current_dir(self.project());
         command
             .env("HOME", self.home())

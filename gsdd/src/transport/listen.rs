@@ -23,7 +23,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Listener {
     inner: Inner,
-    own: OwnSocket,
+    /// The file that is ours to remove; none if a service manager made it.
+    own: Option<OwnSocket>,
     our_uid: u32,
 }
 
@@ -41,7 +42,34 @@ impl Listener {
             Ok(inner)
         };
         let inner = bound().map_err(|error| failure("bind", socket, &error))?;
-        Ok(Self { inner, own: OwnSocket::at(socket), our_uid })
+        Ok(Self { inner, own: Some(OwnSocket::at(socket)), our_uid })
+    }
+
+    /// Takes the socket that a service manager has bound for us, if there is one. It stays the manager's: it is not
+    /// removed at the end.
+    ///
+    /// # Errors
+    /// When what was handed over is not a listening Unix socket.
+    #[cfg(unix)]
+    pub fn inherited(our_uid: u32) -> Result<Option<Self>, StartFailure> {
+        use interprocess::os::unix::uds_local_socket::tokio::Listener as Unix;
+        let taken = || -> io::Result<Option<Inner>> {
+            let Some(listener) = listenfd::ListenFd::from_env().take_unix_listener(0)? else {
+                return Ok(None);
+            };
+            Unix::try_from(std::os::fd::OwnedFd::from(listener)).map(|unix| Some(Inner::from(unix)))
+        };
+        let inner = taken().map_err(|error| failure("inherited_socket", Path::new("LISTEN_FDS"), &error))?;
+        Ok(inner.map(|inner| Self { inner, own: None, our_uid }))
+    }
+
+    /// There are no service managers that hand over sockets here.
+    ///
+    /// # Errors
+    /// Never.
+    #[cfg(not(unix))]
+    pub fn inherited(_our_uid: u32) -> Result<Option<Self>, StartFailure> {
+        Ok(None)
     }
 
     /// Serves clients until `stop`, then removes the socket and waits until those that are connected are done.
@@ -65,7 +93,9 @@ impl Listener {
             }
         }
         // From here on new clients find no socket and start another daemon, which waits for our lock.
-        self.own.remove();
+        if let Some(own) = &self.own {
+            own.remove();
+        }
         drop(self.inner);
         while connections.join_next().await.is_some() {}
     }
