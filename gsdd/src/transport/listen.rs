@@ -37,7 +37,8 @@ impl Listener {
         let bound = || -> io::Result<Inner> {
             let name = socket.to_fs_name::<GenericFilePath>()?;
             // Removing the file is our affair: the library would remove whatever is at the path by then.
-            let inner = ListenerOptions::new().name(name).reclaim_name(false).create_tokio()?;
+            let inner =
+                for_us_alone(ListenerOptions::new().name(name).reclaim_name(false))?.create_tokio()?;
             close_to_others(socket)?;
             Ok(inner)
         };
@@ -125,6 +126,22 @@ impl Listener {
     }
 }
 
+/// The private folder and the mode of the file do it.
+#[cfg(unix)]
+fn for_us_alone(options: ListenerOptions<'_>) -> io::Result<ListenerOptions<'_>> {
+    Ok(options)
+}
+
+/// Full access for the owner and nobody else; the default would let everyone read. Being the first instance and
+/// refusing clients of other machines are defaults of the library (threat T174).
+#[cfg(windows)]
+fn for_us_alone(options: ListenerOptions<'_>) -> io::Result<ListenerOptions<'_>> {
+    use interprocess::os::windows::local_socket::ListenerOptionsExt as _;
+    use interprocess::os::windows::security_descriptor::SecurityDescriptor;
+    let owner_only = SecurityDescriptor::deserialize(widestring::u16cstr!("D:P(A;;GA;;;OW)"))?;
+    Ok(options.security_descriptor(owner_only))
+}
+
 #[cfg(unix)]
 fn close_to_others(socket: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -156,7 +173,7 @@ type WatchHandle = Option<std::os::fd::OwnedFd>;
 
 /// Nothing to watch.
 #[cfg(not(unix))]
-type WatchHandle = ();
+type WatchHandle = Option<std::convert::Infallible>;
 
 #[cfg(unix)]
 fn watch_handle(stream: &Stream) -> WatchHandle {
@@ -166,7 +183,9 @@ fn watch_handle(stream: &Stream) -> WatchHandle {
 }
 
 #[cfg(not(unix))]
-fn watch_handle(_stream: &Stream) -> WatchHandle {}
+fn watch_handle(_stream: &Stream) -> WatchHandle {
+    None
+}
 
 /// Completes when the other end has closed the connection in both directions.
 #[cfg(unix)]
@@ -191,6 +210,6 @@ async fn hung_up(handle: WatchHandle) {
 
 /// Never completes: a pipe does not tell.
 #[cfg(not(unix))]
-async fn hung_up((): WatchHandle) {
+async fn hung_up(_handle: WatchHandle) {
     std::future::pending::<()>().await;
 }

@@ -82,6 +82,7 @@ async fn t177_a_flood_waits_outside() {
         assert!(sent < 10_000, "the flood was taken in");
     }
     assert_eq!(conn.app.in_flight.count(), 4);
+    assert!(!conn.app.latencies.report().contains_key("echo"), "calls were served beyond the limit");
     for _ in 0..4 {
         conn.stage.release.notify_one();
         conn.message().await;
