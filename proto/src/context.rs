@@ -53,6 +53,26 @@ impl Context {
     }
 }
 
+/// The file mode mask of this process. Reading it means setting it for a moment, so it has to be called before there
+/// are other threads.
+#[cfg(unix)]
+#[must_use]
+pub fn umask_of_process() -> Option<u32> {
+    let private = rustix::fs::Mode::from_raw_mode(0o077);
+    let found = rustix::process::umask(private);
+    rustix::process::umask(found);
+    #[allow(clippy::useless_conversion, reason = "the type of a mode differs between systems")]
+    let bits = u32::from(found.as_raw_mode());
+    Some(bits)
+}
+
+/// There is no such mask here.
+#[cfg(not(unix))]
+#[must_use]
+pub fn umask_of_process() -> Option<u32> {
+    None
+}
+
 /// Names that travel whatever they end in.
 const EXACT: &[&str] = &[
     "HOME",
@@ -82,6 +102,8 @@ const EXACT: &[&str] = &[
     "GSD_JSON_ERRORS",
     "GSD_PROJECT",
     "GSD_WORKSTREAM",
+    "GSD_RUNTIME",
+    "GSD_CONFIG",
 ];
 
 /// Endings by which host programs name the variables that move their configuration.

@@ -26,9 +26,7 @@ const MAX_RECORD_BYTES: u64 = 64 * 1024;
 /// Starts a daemon, unless another client just did, and connects to it.
 pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
     let endpoint = &options.endpoint;
-    if let Some(failure) = recent_failure(&endpoint.failure_file()) {
-        return Err(ConnectError::StartFailed(Box::new(failure)));
-    }
+    heed_recent_failure(options)?;
     let folder = if endpoint.explicit {
         private_dir::check(&endpoint.dir)
     } else {
@@ -44,9 +42,7 @@ pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
     if let Attempt::Connected(client) = attempt(options)? {
         return Ok(client);
     }
-    if let Some(failure) = recent_failure(&endpoint.failure_file()) {
-        return Err(ConnectError::StartFailed(Box::new(failure)));
-    }
+    heed_recent_failure(options)?;
     let deadline = Instant::now() + options.start_timeout;
     spawn_and_wait(options, deadline)?;
     let connected = attempt(options)?;
@@ -55,6 +51,11 @@ pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
         Attempt::Connected(client) => Ok(client),
         Attempt::Nobody => Err(ConnectError::Closed),
     }
+}
+
+fn heed_recent_failure(options: &Options) -> Result<(), ConnectError> {
+    let failure = if options.heed_failures { recent_failure(&options.endpoint.failure_file()) } else { None };
+    failure.map_or(Ok(()), |failure| Err(ConnectError::StartFailed(Box::new(failure))))
 }
 
 fn start_lock(path: &Path, error: &io::Error) -> ConnectError {

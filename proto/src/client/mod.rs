@@ -203,3 +203,7 @@ fn remote(error: ErrorObject) -> CallError {
     };
     CallError::Remote { number: error.code, error: Box::new(wire) }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
