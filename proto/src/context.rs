@@ -30,6 +30,9 @@ pub struct Context {
     /// Allow-listed environment variables, see [`is_allowed`].
     #[serde(deserialize_with = "allowed_only")]
     pub env: BTreeMap<String, String>,
+    /// Whether the caller wants to be told how far the call is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
     /// File mode mask of the client; absent where there is none or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
@@ -48,6 +51,7 @@ impl Context {
             client: client.to_owned(),
             cwd,
             env: keep_allowed(pairs),
+            progress: false,
             umask: None,
         }
     }

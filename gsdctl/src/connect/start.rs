@@ -53,6 +53,15 @@ pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
     }
 }
 
+/// Whether a start now would change nothing: it would fail as the last one did, or somebody has the daemon's lock.
+pub(super) fn is_pointless(options: &Options) -> bool {
+    if heed_recent_failure(options).is_err() {
+        return true;
+    }
+    let held = |lock: File| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock));
+    File::open(options.endpoint.lock_file()).is_ok_and(held)
+}
+
 fn heed_recent_failure(options: &Options) -> Result<(), ConnectError> {
     let failure = if options.heed_failures { recent_failure(&options.endpoint.failure_file()) } else { None };
     failure.map_or(Ok(()), |failure| Err(ConnectError::StartFailed(Box::new(failure))))

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::app::App;
+use crate::transport::Current;
 
 type Answer = Result<Box<RawValue>, ErrorObjectOwned>;
 
@@ -55,7 +56,10 @@ where
         let handler = handler.clone();
         async move {
             let params = read_params::<M>(&params)?;
-            let work = tokio::task::spawn_blocking(move || answer::<M>(handler(&app, params)));
+            let current = Current::get();
+            let work = tokio::task::spawn_blocking(move || {
+                Current::on_thread(current, || answer::<M>(handler(&app, params)))
+            });
             match work.await {
                 Ok(answer) => answer,
                 // The guard around the call turns it into an answer and a line in the log.
@@ -159,6 +163,7 @@ struct Probe {
 struct ProbedContext {
     protocol: u32,
     cwd: PathBuf,
+    progress: bool,
 }
 
 fn read_params<M: Method>(params: &Params<'_>) -> Result<M::Params, ErrorObjectOwned> {
@@ -180,6 +185,11 @@ fn read_as<P: DeserializeOwned>(method: &str, params: &Params<'_>) -> Result<P, 
     if !cwd.as_os_str().is_empty() && !cwd.is_absolute() {
         let error = WireError::new(Code::UsageInvalidParams, "`ctx.cwd` must be an absolute path");
         return Err(error_object(rpc::INVALID_PARAMS, error));
+    }
+    if probe.ctx.progress
+        && let Some(current) = Current::get()
+    {
+        current.want_progress();
     }
     parse(text)
 }

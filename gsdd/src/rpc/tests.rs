@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use gsd_proto::api::{self, daemon};
+use gsd_proto::api::{self, Progress, daemon};
 use gsd_proto::client::{CallError, Client};
 use gsd_proto::code::rpc;
 use gsd_proto::{Code, Effect, Method, Subscription, WireError};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use crate::app::App;
 use crate::environment::Environment;
 use crate::settings::{Flags, Settings};
-use crate::transport::{Limits, Peer, Service, serve_conn};
+use crate::transport::{Current, Limits, Peer, Service, serve_conn};
 
 fn app() -> Arc<App> {
     let environment = Environment::of([("HOME", "/nowhere".into())], Path::new("/"));
@@ -49,7 +49,15 @@ enum Probe {}
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ProbeParams {
+    #[serde(default)]
+    ctx: gsd_proto::Context,
     want: String,
+}
+
+impl ProbeParams {
+    fn of(want: &str) -> Self {
+        Self { ctx: gsd_proto::Context::default(), want: want.to_owned() }
+    }
 }
 
 impl Method for Probe {
@@ -62,6 +70,18 @@ impl Method for Probe {
 fn probe(params: &ProbeParams) -> Result<Value, WireError> {
     match params.want.as_str() {
         "panic" => panic!("secret"),
+        "progress" => {
+            let current = Current::get().unwrap();
+            for done in 1..=3 {
+                current.progress(&Progress {
+                    phase: "count".into(),
+                    done,
+                    unit: "items".into(),
+                    ..Progress::default()
+                });
+            }
+            Ok(json!({"uid": current.peer().uid}))
+        }
         "error" => Err(WireError::new(Code::LockHeld, "held").with_fix("wait", &["sleep", "1"])),
         other => Ok(json!({"got": other})),
     }
@@ -157,7 +177,7 @@ impl Subscription for Count {
 async fn typed_subscriptions_reach_the_blocking_client() {
     let app = app();
     let mut module = RpcModule::from_arc(Arc::clone(&app));
-    super::register::<Probe, _, _>(&mut module, async |_, params| probe(&params)).unwrap();
+    super::register_blocking::<Probe, _>(&mut module, |_, params| probe(&params)).unwrap();
     super::register_subscription::<Count, _, _>(&mut module, async |_, params, sink| {
         for number in 0..params.to {
             assert!(sink.send(&number).await);
@@ -184,10 +204,19 @@ async fn typed_subscriptions_reach_the_blocking_client() {
     };
     let (mut calling, subscribing, refused) = (connect(), connect(), connect());
     let used = tokio::task::spawn_blocking(move || {
-        let answer = calling.call::<Probe>(&ProbeParams { want: "x".into() }).unwrap();
+        let answer = calling.call::<Probe>(&ProbeParams::of("x")).unwrap();
         assert_eq!(answer["got"], "x");
-        let error = calling.call::<Probe>(&ProbeParams { want: "error".into() }).unwrap_err();
+        let error = calling.call::<Probe>(&ProbeParams::of("error")).unwrap_err();
         assert_eq!(&*error.into_wire().code, "lock.held");
+        // Progress goes to callers that ask for it, and to nobody else.
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let listener = Arc::clone(&heard);
+        calling.on_progress(Some(Box::new(move |progress| listener.lock().unwrap().push(progress.done))));
+        calling.call::<Probe>(&ProbeParams::of("progress")).unwrap();
+        assert!(heard.lock().unwrap().is_empty());
+        let ctx = gsd_proto::Context { progress: true, ..Default::default() };
+        calling.call::<Probe>(&ProbeParams { ctx, want: "progress".into() }).unwrap();
+        assert_eq!(*heard.lock().unwrap(), [1, 2, 3]);
         let mut events = subscribing.subscribe::<Count>(&CountParams { to: 1000 }).unwrap();
         for number in 0..1000 {
             assert_eq!(events.next().unwrap().unwrap(), number);
