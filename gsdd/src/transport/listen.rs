@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gsd_proto::code::rpc;
+use gsd_proto::message::RequestId;
 use gsd_proto::readiness::StartFailure;
 use interprocess::local_socket::tokio::{Listener as Inner, Stream};
 use interprocess::local_socket::traits::StreamCommon as _;
@@ -18,6 +20,9 @@ use crate::single_instance::{OwnSocket, failure};
 
 /// Pause after a failed accept (no more file descriptors, above all).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Time for telling a client that there is no room.
+const TURN_AWAY: Duration = Duration::from_millis(100);
 
 /// A bound socket.
 #[derive(Debug)]
@@ -115,6 +120,7 @@ impl Listener {
         }
         let Ok(permit) = Arc::clone(&service.connections).try_acquire_owned() else {
             tracing::warn!("refused a connection: too many are open");
+            connections.spawn(turn_away(stream));
             return;
         };
         let (service, stop) = (Arc::clone(service), stop.clone());
@@ -151,6 +157,15 @@ fn close_to_others(socket: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn close_to_others(_socket: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// Tells a client that there is no room, if it takes the line at once.
+async fn turn_away(mut stream: Stream) {
+    use tokio::io::AsyncWriteExt as _;
+    let refusal =
+        super::dispatch::transport_error(&RequestId::Null, rpc::BUSY, "too many connections are open");
+    let line = format!("{}\n", refusal.as_json());
+    drop(tokio::time::timeout(TURN_AWAY, stream.write_all(line.as_bytes())).await);
 }
 
 #[cfg(unix)]
