@@ -1,6 +1,6 @@
 //! The methods, one file per namespace.
 //!
-//! A method is a unit type that implements [`Method`](crate::Method); its parameters and result are plain structs
+//! A method is a unit type that implements [`Method`]; its parameters and result are plain structs
 //! with camelCase names. Every parameter object carries `ctx`; every result carries `snapshot` and `warnings`.
 
 use serde::{Deserialize, Serialize};
