@@ -8,5 +8,16 @@
 
 pub mod canonical_json;
 pub mod content_hash;
+pub mod digest;
+pub mod disclosure;
+pub mod lines;
+pub mod reask;
 pub mod signature;
 mod surfaces;
+
+pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
+pub use digest::{consent_digest, surface_digest};
+pub use disclosure::Disclosure;
+pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
+pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
+pub use signature::disclosure_signature;
