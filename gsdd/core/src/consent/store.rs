@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::record::{ConsentRecord, record_key};
 use super::{MAX_RECORDS, MAX_STORE_BYTES};
 use crate::ids::is_reserved_property_name;
-use crate::trust::canonical_json::pretty;
+use crate::trust::canonical_json::{javascript_order, pretty};
 
 /// All approvals of a person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +65,8 @@ impl ConsentStore {
             return Err(StoreDamage::TooManyRecords);
         }
         let mut store = Self { envelope, ..Self::default() };
-        for (key, value) in in_javascript_order(on_disk) {
+        // The last record of a project and id wins, so the order decides.
+        for (key, value) in javascript_order(on_disk) {
             match ConsentRecord::read(&value) {
                 Some(record) if !is_reserved_property_name(&key) => {
                     store.records.insert(record.key(), value);
@@ -145,19 +146,6 @@ impl ConsentStore {
         text.push('\n');
         text.into_bytes()
     }
-}
-
-/// Members in the order in which JavaScript visits them: array indices ascending, then the rest as written. The
-/// last record of a project and id wins, so the order decides.
-fn in_javascript_order(members: Map<String, Value>) -> Vec<(String, Value)> {
-    let mut members: Vec<_> = members.into_iter().collect();
-    members.sort_by_key(|(key, _)| array_index(key).map_or((1, 0), |index| (0, index)));
-    members
-}
-
-fn array_index(key: &str) -> Option<u32> {
-    let index: u32 = key.parse().ok()?;
-    (index != u32::MAX && index.to_string() == key).then_some(index)
 }
 
 #[cfg(test)]

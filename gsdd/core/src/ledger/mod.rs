@@ -8,6 +8,7 @@
 
 pub mod document;
 pub mod entry;
+pub mod lock;
 pub mod reading;
 
 pub use document::{Ledger, LedgerProblem, parse_lenient, parse_strict};

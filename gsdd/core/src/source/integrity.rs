@@ -9,6 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha512};
 
+use super::spec::SourceKind;
+
 const PREFIX: &str = "sha512-";
 const DIGEST_BYTES: usize = 64;
 
@@ -76,6 +78,63 @@ impl Pin {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Why a pin and a source do not go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PinRefusal {
+    /// The text is not a pin.
+    #[error(transparent)]
+    Problem(#[from] PinProblem),
+    /// The archive has another digest.
+    #[error("the archive does not have the pinned digest")]
+    Mismatch,
+    /// This kind of source has no archive to compare; a git source is pinned by its commit.
+    #[error("a {} source has no archive to compare an integrity value with", .0.name())]
+    NotForKind(SourceKind),
+}
+
+impl PinRefusal {
+    /// Short stable name for programs.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Problem(problem) => problem.name().to_owned(),
+            Self::Mismatch => "mismatch".to_owned(),
+            Self::NotForKind(kind) => format!("rejected-for-{}", kind.name()),
+        }
+    }
+}
+
+/// Checks a pin that goes with a source, before anything is fetched.
+///
+/// # Errors
+/// [`PinRefusal`] for a text that is no pin, and for a kind without archive.
+pub fn read_pin(kind: SourceKind, pin: Option<&str>) -> Result<Option<Pin>, PinRefusal> {
+    let Some(pin) = pin else { return Ok(None) };
+    match kind {
+        SourceKind::Local | SourceKind::Git => Err(PinRefusal::NotForKind(kind)),
+        SourceKind::Npm | SourceKind::Tarball | SourceKind::Registry | SourceKind::Oci => {
+            Ok(Some(Pin::parse(pin)?))
+        }
+    }
+}
+
+/// Compares the archive with the pin and returns the digest to record; `None` for kinds without archive.
+///
+/// # Errors
+/// [`PinRefusal`].
+pub fn judge_pin(
+    kind: SourceKind,
+    pin: Option<&str>,
+    archive: Option<&[u8]>,
+) -> Result<Option<Pin>, PinRefusal> {
+    let wanted = read_pin(kind, pin)?;
+    let found = archive.map(Pin::of);
+    if wanted.is_some() && wanted != found {
+        return Err(PinRefusal::Mismatch);
+    }
+    Ok(found)
 }
 
 /// Whether `raw` is exactly `sha512-` and the canonical base64 of 64 bytes.

@@ -64,6 +64,18 @@ pub fn utf16_order(left: &str, right: &str) -> Ordering {
     left.encode_utf16().cmp(right.encode_utf16())
 }
 
+/// Members in the order in which JavaScript visits them: array indices ascending, then the rest as written.
+pub(crate) fn javascript_order<V>(members: impl IntoIterator<Item = (String, V)>) -> Vec<(String, V)> {
+    let mut members: Vec<_> = members.into_iter().collect();
+    members.sort_by_key(|(key, _)| array_index(key).map_or((1, 0), |index| (0, index)));
+    members
+}
+
+fn array_index(key: &str) -> Option<u32> {
+    let index: u32 = key.parse().ok()?;
+    (index != u32::MAX && index.to_string() == key).then_some(index)
+}
+
 fn write_canonical(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),

@@ -1,6 +1,9 @@
 //! One function per vector file.
 
+mod engine_range;
+mod locks;
 mod records;
+mod sources;
 mod trust;
 
 use serde_json::Value;
@@ -14,7 +17,18 @@ pub(crate) struct Suite {
 
 /// All files that are covered.
 pub(crate) fn all() -> Vec<Suite> {
-    vec![trust::content_hash(), trust::signature(), records::ledger(), records::consent()]
+    vec![
+        trust::content_hash(),
+        trust::signature(),
+        records::ledger(),
+        records::consent(),
+        locks::lock(),
+        sources::spec_parse(),
+        sources::integrity(),
+        sources::strict_registries(),
+        sources::strict_registries_config(),
+        sources::compat_versions(),
+    ]
 }
 
 /// Runs `judge` over the cases of a file; `None` marks a case that only the shell can answer.
