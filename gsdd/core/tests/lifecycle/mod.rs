@@ -4,6 +4,7 @@ mod engine_range;
 mod locks;
 mod records;
 mod sources;
+mod splices;
 mod trust;
 
 use serde_json::Value;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> Vec<Suite> {
         sources::strict_registries(),
         sources::strict_registries_config(),
         sources::compat_versions(),
+        splices::shared_file_splice(),
     ]
 }
 

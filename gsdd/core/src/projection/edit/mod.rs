@@ -12,6 +12,7 @@
 
 pub mod host_rules;
 pub mod insert;
+pub mod marked;
 mod parse;
 pub mod refusal;
 pub mod remove;
