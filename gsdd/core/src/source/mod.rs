@@ -5,8 +5,10 @@
 
 pub mod compat;
 pub mod git_ref;
+mod grammar;
 pub mod integrity;
 pub mod npm;
+pub mod outdated;
 pub mod policy;
 pub mod refusal;
 pub mod spec;

@@ -7,6 +7,7 @@
 //! Source: ADR-1244 D5 (disclosure, consent, re-consent), decisions D-05 to D-07.
 
 pub mod canonical_json;
+mod collect;
 pub mod content_hash;
 pub mod digest;
 pub mod disclosure;

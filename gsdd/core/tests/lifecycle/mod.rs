@@ -29,6 +29,7 @@ pub(crate) fn all() -> Vec<Suite> {
         sources::strict_registries(),
         sources::strict_registries_config(),
         sources::compat_versions(),
+        sources::outdated_peek(),
         splices::shared_file_splice(),
     ]
 }

@@ -5,8 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::is_manifest_integrity;
 use gsdd_core::source::integrity::judge_pin;
+use gsdd_core::source::outdated::{PeekPlan, PeekStatus, from_git_ref, from_git_tags, from_npm, plan_peek};
 use gsdd_core::source::policy::KnownRegistries;
-use gsdd_core::source::{GitRef, PathStyle, SourceSpec};
+use gsdd_core::source::{GitRef, NpmSelector, PathStyle, SourceSpec};
 use serde_json::{Value, json};
 
 use super::{Suite, engine_range, run};
@@ -130,5 +131,40 @@ pub(crate) fn compat_versions() -> Suite {
         };
         let ours = format!("{} {} {} {}", verdict.is_compatible(), json!(by), json!(range), json!(downgrade));
         Some((expected, ours))
+    })
+}
+
+pub(crate) fn outdated_peek() -> Suite {
+    let text = include_str!("../../../../tests/vectors/lifecycle/outdated-peek.json");
+    run("outdated-peek.json", text, |_, case| {
+        let expect = &case["expect"];
+        let expected = format!("{} {}", expect["status"].as_str().unwrap(), expect["version"]);
+        let answer = &case["subprocess_result"];
+        let succeeded = answer["exit_code"] == 0 && answer["signal"].is_null();
+        let output = if succeeded { answer["stdout"].as_str().unwrap_or_default() } else { "" };
+        let peek = match plan_peek(case["source"].as_str().unwrap()) {
+            PeekPlan::Answered(peek) => peek,
+            PeekPlan::GitTags { .. } => from_git_tags(output),
+            PeekPlan::GitRef { .. } => from_git_ref(output),
+            PeekPlan::Npm { selector, .. } => {
+                // Either one version, or one line per version with the version in quotes.
+                let versions: Vec<&str> = output
+                    .lines()
+                    .map(|line| line.rsplit_once(' ').map_or(line, |(_, version)| version.trim_matches('\'')))
+                    .collect();
+                let tag = if selector == NpmSelector::None { "latest" } else { selector.as_str() };
+                let tags = versions.iter().map(|version| (tag.to_owned(), (*version).to_owned())).collect();
+                from_npm(&selector, versions, &tags)
+            }
+            PeekPlan::Registry { .. } => return Some((expected, "asks the registry".to_owned())),
+            PeekPlan::Manifest { .. } => return None,
+        };
+        let status = match peek.status {
+            PeekStatus::Found => "ok",
+            PeekStatus::Pinned => "pinned",
+            PeekStatus::Manual => "manual",
+            PeekStatus::Unknown => "unknown",
+        };
+        Some((expected, format!("{status} {}", json!(peek.version))))
     })
 }
