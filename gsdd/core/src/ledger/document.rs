@@ -143,6 +143,8 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::ids::CapabilityId;
     use crate::ledger::{Pending, PendingKind, SharedEdit};
@@ -250,5 +252,18 @@ mod tests {
             Err(LedgerProblem::UnsupportedVersion("2".to_owned()))
         );
         assert!(matches!(parse_strict(b"{"), Err(LedgerProblem::Corrupt { .. })));
+    }
+
+    proptest! {
+        /// Any bytes are answered, and what was read is written without loss.
+        #[test]
+        fn reading_is_total_and_stable(text in r#"\{"version":"1","updatedAt":"t","entries":\{("a":(\{|\[)?"?[a-z0-9:,"]{0,12}\}?)?\}.{0,3}\}|.{0,20}"#) {
+            if let Ok(ledger) = parse_strict(text.as_bytes()) {
+                let again = parse_strict(&ledger.to_bytes("u")).unwrap();
+                prop_assert_eq!(ledger.to_bytes("u"), again.to_bytes("u"));
+            }
+            let classified = crate::ledger::classify(text.as_bytes());
+            prop_assert!(classified.len() <= 1);
+        }
     }
 }

@@ -26,6 +26,17 @@ pub enum KnownRegistries {
     Malformed(&'static str),
 }
 
+/// A configuration file as the shell found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigFile<'b> {
+    /// There is none.
+    Absent,
+    /// There is something that is not a readable regular file of the allowed size.
+    Unreadable,
+    /// Its content.
+    Bytes(&'b [u8]),
+}
+
 /// Why a source is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyBlock {
@@ -76,14 +87,14 @@ impl KnownRegistries {
         }
     }
 
-    /// Reads the policy of a project out of its `.planning/config.json`. `None` means that there is no such file;
-    /// one that exists and can't be read is passed as `Some(Err(()))` and allows local sources only.
+    /// Reads the policy of a project out of its `.planning/config.json`. A file that can't be read allows local
+    /// sources only.
     #[must_use]
-    pub fn from_project_config(config: Option<Result<&[u8], ()>>) -> Self {
+    pub fn from_project_config(config: ConfigFile<'_>) -> Self {
         let bytes = match config {
-            None => return Self::Open,
-            Some(Err(())) => return Self::LocalOnly,
-            Some(Ok(bytes)) => bytes,
+            ConfigFile::Absent => return Self::Open,
+            ConfigFile::Unreadable => return Self::LocalOnly,
+            ConfigFile::Bytes(bytes) => bytes,
         };
         match serde_json::from_slice::<Value>(bytes) {
             Err(_) => Self::LocalOnly,
@@ -209,14 +220,14 @@ mod tests {
         for config in ["[]", "5", "null", r#"{"capabilities":[]}"#, r#"{"capabilities":"x"}"#] {
             assert!(
                 matches!(
-                    KnownRegistries::from_project_config(Some(Ok(config.as_bytes()))),
+                    KnownRegistries::from_project_config(ConfigFile::Bytes(config.as_bytes())),
                     KnownRegistries::Malformed(_)
                 ),
                 "{config}"
             );
         }
-        assert_eq!(KnownRegistries::from_project_config(Some(Err(()))), KnownRegistries::LocalOnly);
-        assert_eq!(KnownRegistries::from_project_config(None), KnownRegistries::Open);
+        assert_eq!(KnownRegistries::from_project_config(ConfigFile::Unreadable), KnownRegistries::LocalOnly);
+        assert_eq!(KnownRegistries::from_project_config(ConfigFile::Absent), KnownRegistries::Open);
     }
 
     #[test]

@@ -225,6 +225,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trust::lines::{FileFact, FileFacts};
 
     #[test]
     fn t117_a_gate_command_is_executable() {
@@ -258,13 +259,16 @@ mod tests {
         let disclosure = Disclosure::collect(&json!({
             "hooks": [{"event": "Stop", "script": "./hooks/a.sh"}, {"script": "../x"}, {"script": "/bin/sh"}],
             "commands": [{"family": "f", "module": "lib/m.cjs", "router": "r"}, {"family": "g", "exec": "bin/g"}],
-            "mcpServers": {"s": {"command": "node", "args": ["${ROOT}/server.js", "--port", "/abs"]}},
+            "mcpServers": {"s": {"command": "node", "args": ["${ROOT}/server.js", "--port", "/abs", "--require=./lib/x.js"]}},
         }));
+        assert_eq!(disclosure.executable_files(), ["bin/g", "hooks/a.sh", "lib/m.cjs"]);
+        let present = ["server.js", "lib/x.js", "hooks/a.sh", "unused.js"];
+        let fact = FileFact { digest: String::new(), bytes: 0 };
+        let facts = FileFacts { files: present.map(|file| (file.to_owned(), fact.clone())).into() };
         assert_eq!(
-            disclosure.executable_files(),
-            ["--port", "bin/g", "hooks/a.sh", "lib/m.cjs", "node", "server.js"]
+            disclosure.files_that_run(&facts),
+            ["bin/g", "hooks/a.sh", "lib/m.cjs", "lib/x.js", "server.js"]
         );
-        assert_eq!(disclosure.required_files(), ["bin/g", "hooks/a.sh", "lib/m.cjs"]);
         assert_eq!(disclosure.unusable_files(), ["../x", "/bin/sh"]);
     }
 
@@ -338,7 +342,7 @@ mod tests {
         #[test]
         fn collecting_is_total(manifest in any_json()) {
             let disclosure = Disclosure::collect(&manifest);
-            let lines = disclosure.lines(&crate::trust::FileFacts::default());
+            let lines = disclosure.lines(&FileFacts::default());
             prop_assert!(!lines.is_empty());
             prop_assert!(lines.iter().all(|line| !line.text.chars().any(crate::text::is_hostile)));
             prop_assert!(crate::trust::signature::disclosure_signature(&manifest).starts_with("[["));

@@ -27,15 +27,25 @@ pub fn consent_digest(content_hash: &ContentHash, signature: &str, disclosure: &
 
 /// Digest of everything that would run, file contents included: `sha256:<64 hex>`.
 ///
-/// `signature` binds the full server configurations, header values included, which the disclosure does not carry.
+/// A script can load any other file of its bundle, so every file counts except the manifest (its surfaces are bound
+/// by themselves) and prose. Without an executable surface no file counts. `signature` binds the full server configurations, header values included, which the disclosure does not carry.
 #[must_use]
 pub fn surface_digest(signature: &str, disclosure: &Disclosure, files: &FileFacts) -> String {
-    let contents: Vec<Value> = disclosure
-        .executable_files()
-        .into_iter()
-        .filter_map(|path| files.get(&path).map(|fact| json!([path, fact.digest])))
+    let declared = disclosure.files_that_run(files);
+    let contents: Vec<Value> = files
+        .files
+        .iter()
+        .filter(|(path, _)| disclosure.has_executable() && (may_run(path) || declared.contains(path)))
+        .map(|(path, fact)| json!([path, fact.digest]))
         .collect();
     sha256_of(&json!(["gsdd surfaces 1", signature, executable(disclosure), contents]))
+}
+
+/// Whether a file of a bundle with executable surfaces may take part in what runs.
+fn may_run(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let is_prose = [".md", ".markdown", ".txt", ".rst"].iter().any(|extension| lower.ends_with(extension));
+    path != "capability.json" && !is_prose
 }
 
 /// `sha256:<64 hex>` of some bytes, the form of digests in disclosures.
@@ -139,13 +149,18 @@ mod tests {
 
     #[test]
     fn t105_script_content_counts_for_updates() {
-        let manifest = json!({"hooks": [{"event": "Stop", "script": "./a.sh"}]});
+        let manifest = json!({"hooks": [
+            {"event": "Stop", "script": "./a.sh"}, {"event": "Stop", "script": "run.md"},
+        ]});
         let disclosure = Disclosure::collect(&manifest);
-        let with = |digest: &str| {
+        let with = |file: &str, digest: &str| {
             let fact = FileFact { digest: digest.to_owned(), bytes: 1 };
-            let files = FileFacts { files: [("a.sh".to_owned(), fact)].into() };
+            let files = FileFacts { files: [(file.to_owned(), fact)].into() };
             surface_digest("s", &disclosure, &files)
         };
-        assert_ne!(with("sha256:1"), with("sha256:2"));
+        assert_ne!(with("a.sh", "sha256:1"), with("a.sh", "sha256:2"));
+        assert_ne!(with("lib/loaded-by-a.sh", "sha256:1"), with("lib/loaded-by-a.sh", "sha256:2"));
+        assert_eq!(with("README.md", "sha256:1"), with("README.md", "sha256:2"));
+        assert_ne!(with("run.md", "sha256:1"), with("run.md", "sha256:2"));
     }
 }

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use super::lines::FileFacts;
 use crate::bundle::RelPath;
 
 /// Everything that a manifest declares, by class, in the order of the manifest.
@@ -163,22 +164,27 @@ impl Disclosure {
             || !self.fragments.is_empty()
     }
 
-    /// The files of the bundle that would run, each once, sorted: hook scripts, command code, and every command or
-    /// argument of a server or lane that is the name of a bundle file. Names that the member rules refuse are not
-    /// files of a bundle and are left out; see [`Disclosure::unusable_files`].
+    /// The files of the bundle that are declared to run, each once, sorted: hook scripts and command code. They must
+    /// exist. Names that the member rules refuse are left out; see [`Disclosure::unusable_files`].
     #[must_use]
     pub fn executable_files(&self) -> Vec<String> {
-        let mut files: BTreeSet<String> = self.declared_files().filter_map(bundle_file).collect();
-        for server in &self.servers {
-            files.extend(
-                std::iter::once(&server.command).chain(&server.args).filter_map(|part| possible_file(part)),
-            );
-        }
-        if let Some(lane) = &self.lane {
-            let parts = [&lane.binary, &lane.probe_binary].into_iter().chain(&lane.args);
-            files.extend(parts.filter_map(|part| possible_file(part)));
-        }
+        let files: BTreeSet<String> = self.declared_files().filter_map(bundle_file).collect();
         files.into_iter().collect()
+    }
+
+    /// The files of the bundle that would run, each once, sorted: the declared ones, and every command or argument
+    /// of a server or lane that names a file which is there.
+    #[must_use]
+    pub fn files_that_run(&self, files: &FileFacts) -> Vec<String> {
+        let mut found: BTreeSet<String> = self.executable_files().into_iter().collect();
+        let servers =
+            self.servers.iter().flat_map(|server| std::iter::once(&server.command).chain(&server.args));
+        let lanes = self
+            .lane
+            .iter()
+            .flat_map(|lane| [&lane.binary, &lane.probe_binary].into_iter().chain(&lane.args));
+        found.extend(servers.chain(lanes).filter_map(|part| file_named_by(part, files)));
+        found.into_iter().collect()
     }
 
     /// Declared scripts, modules and executables that can't be files of a bundle: absolute, with `..`, or refused by
@@ -186,13 +192,6 @@ impl Disclosure {
     #[must_use]
     pub fn unusable_files(&self) -> Vec<String> {
         self.declared_files().filter(|file| bundle_file(file).is_none()).map(str::to_owned).collect()
-    }
-
-    /// Files that must exist in the bundle: hook scripts, command modules and executables.
-    #[must_use]
-    pub fn required_files(&self) -> Vec<String> {
-        let files: BTreeSet<String> = self.declared_files().filter_map(bundle_file).collect();
-        files.into_iter().collect()
     }
 
     fn declared_files(&self) -> impl Iterator<Item = &str> {
@@ -209,9 +208,13 @@ fn bundle_file(declared: &str) -> Option<String> {
     RelPath::parse(declared).ok().map(|path| path.as_str().to_owned())
 }
 
-/// A command or argument that may name a file of the bundle, also behind one `${…}/` that a host replaces by the
-/// bundle's folder. The caller keeps those that exist.
-fn possible_file(part: &str) -> Option<String> {
-    let behind = part.strip_prefix("${").and_then(|rest| rest.split_once("}/")).map(|(_, file)| file);
-    bundle_file(behind.unwrap_or(part))
+/// The file of the bundle that a command or argument names: as it is, behind one `${…}/` that a host replaces by the
+/// bundle's folder, or behind the `=` of an option.
+#[must_use]
+pub fn file_named_by(part: &str, files: &FileFacts) -> Option<String> {
+    let value = part.strip_prefix('-').and_then(|option| option.split_once('=')).map(|(_, value)| value);
+    [Some(part), value].into_iter().flatten().find_map(|text| {
+        let behind = text.strip_prefix("${").and_then(|rest| rest.split_once("}/")).map(|(_, file)| file);
+        bundle_file(behind.unwrap_or(text)).filter(|file| files.files.contains_key(file))
+    })
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::disclosure::{CommandCode, Disclosure, GateCommand, LaneSurface, McpSurface};
+use super::disclosure::{CommandCode, Disclosure, GateCommand, LaneSurface, McpSurface, file_named_by};
 use crate::text::shown_up_to;
 
 /// Most items of one class that are listed; the counts at the top are always complete.
@@ -300,8 +300,8 @@ fn fact(file: &str, files: &FileFacts) -> String {
     }
 }
 
-fn fact_if_present(file: &str, files: &FileFacts) -> String {
-    if files.get(file).is_some() { fact(file, files) } else { String::new() }
+fn fact_if_present(part: &str, files: &FileFacts) -> String {
+    file_named_by(part, files).map_or_else(String::new, |file| fact(&file, files))
 }
 
 fn listed(names: &[String]) -> String {

@@ -6,7 +6,7 @@ use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::is_manifest_integrity;
 use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::outdated::{PeekPlan, PeekStatus, from_git_ref, from_git_tags, from_npm, plan_peek};
-use gsdd_core::source::policy::KnownRegistries;
+use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
 use gsdd_core::source::{GitRef, NpmSelector, PathStyle, SourceSpec};
 use serde_json::{Value, json};
 
@@ -92,9 +92,9 @@ pub(crate) fn strict_registries_config() -> Suite {
     let text = include_str!("../../../../tests/vectors/lifecycle/strict-registries-config.json");
     run("strict-registries-config.json", text, |_, case| {
         let policy = match (case["config_text"].as_str(), case["config"].as_str()) {
-            (Some(text), _) => KnownRegistries::from_project_config(Some(Ok(text.as_bytes()))),
-            (None, Some("directory")) => KnownRegistries::from_project_config(Some(Err(()))),
-            _ => KnownRegistries::from_project_config(None),
+            (Some(text), _) => KnownRegistries::from_project_config(ConfigFile::Bytes(text.as_bytes())),
+            (None, Some("directory")) => KnownRegistries::from_project_config(ConfigFile::Unreadable),
+            _ => KnownRegistries::from_project_config(ConfigFile::Absent),
         };
         let ours = verdict(&policy, "git+https://127.0.0.1:1/r", "fetch-attempted");
         Some((case["expect"].as_str().unwrap().to_owned(), ours))

@@ -8,7 +8,7 @@ use super::splice::{Splice, spliced};
 use super::style::{Style, is_multiline, line_indent, part_indent};
 use super::tree::{Document, Node};
 use super::undo::{EmptyInterior, InsertedItem, Undo};
-use super::{Dialect, split_bom};
+use super::{Dialect, is_blank, split_bom};
 
 /// One insertion. Containers on the way that do not exist are created.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +45,7 @@ pub fn apply(
         Some(bytes) => split_bom(bytes)?,
         None => ("", ""),
     };
-    let is_blank = given.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
-    let mut text = if is_blank {
+    let mut text = if is_blank(given) {
         undo.file_created = original.is_none();
         undo.blank_file = original.map(|_| given.to_owned());
         "{}\n".to_owned()

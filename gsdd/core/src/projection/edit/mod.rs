@@ -53,16 +53,29 @@ pub fn read(bytes: &[u8], dialect: Dialect) -> Result<Value, EditRefusal> {
 }
 
 /// The strictest dialect that the file fits, so that a file with comments can be edited although its host reads
-/// strict JSON only.
+/// strict JSON only. A file of white space fits the strict one.
 ///
 /// # Errors
 /// The refusal of [`Dialect::Jsonc`] when it fits neither.
 pub fn dialect_of(bytes: &[u8]) -> Result<Dialect, EditRefusal> {
     let (_, text) = split_bom(bytes)?;
-    if parse::parse(text, Dialect::StrictJson).is_ok() {
+    if is_blank(text) || parse::parse(text, Dialect::StrictJson).is_ok() {
         return Ok(Dialect::StrictJson);
     }
     parse::parse(text, Dialect::Jsonc).map(|_| Dialect::Jsonc)
+}
+
+/// What a person would type into an empty file to get the insertions: the remedy that goes with a refusal.
+#[must_use]
+pub fn by_hand(inserts: &[Insert]) -> String {
+    apply(None, Dialect::StrictJson, inserts)
+        .ok()
+        .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
+        .unwrap_or_default()
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
 }
 
 const BOM: &str = "\u{feff}";

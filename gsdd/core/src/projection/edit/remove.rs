@@ -10,7 +10,7 @@ use super::refusal::EditRefusal;
 use super::splice::{Splice, spliced};
 use super::tree::{Document, Node, Part};
 use super::undo::Undo;
-use super::{Dialect, split_bom};
+use super::{Dialect, is_blank, split_bom};
 
 /// What is ours. A container that does not exist or has another shape holds nothing of ours.
 #[derive(Clone, Copy)]
@@ -76,6 +76,10 @@ pub fn remove_keeping_undo(
     undo: &Undo,
 ) -> Result<Removal, EditRefusal> {
     let (bom, given) = split_bom(current)?;
+    if is_blank(given) {
+        // Someone emptied the file: nothing of ours is left in it, and the file is theirs now.
+        return Ok(Removal { bytes: Some(current.to_vec()), undo: Undo::default(), removed: 0 });
+    }
     let mut undo = undo.clone();
     let mut text = given.to_owned();
     let mut removed = 0;
@@ -240,7 +244,7 @@ fn cuts(text: &str, document: &Document, container: &Node, index: usize) -> Vec<
         }
     }
     let end = match part.comma {
-        Some(comma) if text.get(part.end()..comma).is_some_and(is_white) => comma + 1,
+        Some(comma) if text.get(part.end()..comma).is_some_and(is_blank) => comma + 1,
         _ => part.end(),
     };
     let mut cuts = vec![cut(lead(text, document, container, previous, part, end)..end)];
@@ -281,8 +285,4 @@ fn lead(
         Some(comment) => comment.end,
         None => behind_previous,
     }
-}
-
-fn is_white(text: &str) -> bool {
-    text.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
 }
