@@ -14,12 +14,14 @@ use super::npm::NpmSelector;
 use super::refusal::SpecRefusal;
 use super::url::SourceUrl;
 use crate::bundle::RelPath;
+use crate::text::shown;
 
 /// Longest spec, in bytes.
 pub const MAX_SPEC_BYTES: usize = 4096;
 
-/// A source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A source. Its `Display` and `Debug` leave out the query of a URL, which may carry a token; what is recorded is
+/// [`SourceSpec::recorded`].
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum SourceSpec {
     /// A folder of this machine.
     Local {
@@ -212,7 +214,20 @@ impl SourceSpec {
 
 impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.recorded())
+        let recorded = self.recorded();
+        match self {
+            Self::Tarball { parts, .. } if parts.query.is_some() => {
+                let visible = recorded.split('?').next().unwrap_or_default();
+                write!(f, "{}?…", shown(visible))
+            }
+            _ => f.write_str(&shown(&recorded)),
+        }
+    }
+}
+
+impl fmt::Debug for SourceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceSpec({:?}, {self})", self.kind())
     }
 }
 
@@ -252,6 +267,14 @@ mod tests {
     fn a_folder_inside_a_repository_stays_inside() {
         refused("git+https://h.example/r.git//../x", SpecRefusalKind::Subdir);
         refused("git+https://h.example/r.git//.git", SpecRefusalKind::Subdir);
+    }
+
+    #[test]
+    fn t185_a_token_in_a_query_is_recorded_but_not_shown() {
+        let spec = SourceSpec::parse("https://h.example/cap.tgz?token=s3cret").unwrap();
+        assert_eq!(spec.to_string(), "https://h.example/cap.tgz?…");
+        assert!(!format!("{spec:?}").contains("s3cret"));
+        assert!(spec.recorded().ends_with("?token=s3cret"));
     }
 
     #[test]

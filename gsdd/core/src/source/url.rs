@@ -3,10 +3,12 @@
 //! Not a general URL reader: no relative forms, no percent signs or non-ASCII letters in hosts, no user-info except
 //! the user name that ssh needs. What is written is what is recorded and what is compared with the policy.
 
+use std::fmt;
+
 use super::refusal::{SpecRefusal, SpecRefusalKind};
 
 /// A URL of a source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SourceUrl {
     /// In lower case: `https`, `ssh`, `oci`.
     pub scheme: String,
@@ -20,6 +22,12 @@ pub struct SourceUrl {
     pub path: String,
     /// After the question mark.
     pub query: Option<String>,
+}
+
+impl fmt::Debug for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceUrl({}://{}{})", self.scheme, self.host, self.path)
+    }
 }
 
 impl SourceUrl {

@@ -284,6 +284,9 @@ mod tests {
         assert!(!disclosure.has_executable());
         assert!(disclosure.has_instructions());
         assert_eq!(disclosure.skills, ["a", "a"]);
+        let mut with_documents = disclosure.clone();
+        with_documents.add_documents(["commands/a.md", "commands/sub/b.md", "commands/c.sh", "x.md"]);
+        assert_eq!(with_documents.commands, ["go", "commands/a.md", "commands/sub/b.md"]);
         assert_eq!(disclosure.commands, ["go"]);
         assert_eq!(
             disclosure.fragments,

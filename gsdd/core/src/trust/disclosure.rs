@@ -29,7 +29,8 @@ pub struct Disclosure {
     pub skills: Vec<String>,
     /// Agents by name.
     pub agents: Vec<String>,
-    /// Slash commands that steps refer to.
+    /// Slash commands: those that steps refer to, and the documents of the bundle that become one
+    /// ([`Disclosure::add_documents`]).
     pub commands: Vec<String>,
     /// Prompt fragments: the file, or where the inline text stands.
     pub fragments: Vec<String>,
@@ -145,6 +146,13 @@ pub struct InertSurfaces {
 }
 
 impl Disclosure {
+    /// Adds the slash commands that the bundle holds as documents (`commands/**/*.md`), which no manifest lists.
+    pub fn add_documents<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
+        let documents =
+            paths.into_iter().filter(|path| path.starts_with("commands/") && path.ends_with(".md"));
+        self.commands.extend(documents.map(str::to_owned));
+    }
+
     /// Whether anything in it runs.
     #[must_use]
     pub fn has_executable(&self) -> bool {
