@@ -1,7 +1,7 @@
 //! The ledger: what is installed in one scope root, as the file that both implementations share.
 //!
 //! [`document`] reads and writes the file and keeps members it does not know; [`entry`] is one capability;
-//! [`reading`] is the composer's own lenient view; [`lock`] is the lock file beside it. Nothing in a project's
+//! [`reading`] is the composer's own lenient view; [`lock`] is the lock file beside it; [`names`] are the names around it. Nothing in a project's
 //! ledger is trusted: paths and intents in it are reported, not followed (threats T130 to T134).
 //!
 //! Source: ADR-1244 D4 (ledger, commit point), lifecycle formats section 6.
@@ -9,6 +9,7 @@
 pub mod document;
 pub mod entry;
 pub mod lock;
+pub mod names;
 pub mod reading;
 
 pub use document::{Ledger, LedgerProblem, parse_lenient, parse_strict};

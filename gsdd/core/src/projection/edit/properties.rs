@@ -354,6 +354,23 @@ proptest! {
         prop_assert_eq!(read(&left, dialect).unwrap(), value);
     }
 
+    /// A host that rewrites the whole file in between does not keep us from leaving exactly what was there.
+    #[test]
+    fn a_file_that_the_host_rewrote_loses_only_ours(
+        original in habits().prop_flat_map(document),
+        inserts in inserts("x"),
+        pretty in any::<bool>(),
+        nested in any::<bool>(),
+    ) {
+        let dialect = dialect_of(original.as_bytes()).unwrap();
+        let Ok((edited, undo)) = apply(Some(original.as_bytes()), dialect, &inserts) else { return Ok(()) };
+        let value = read(&edited, dialect).unwrap();
+        let rewritten = if pretty { serde_json::to_vec_pretty(&value) } else { serde_json::to_vec(&value) }.unwrap();
+        let left = take_away(&rewritten, Dialect::StrictJson, "x", &undo, nested).bytes.unwrap();
+        let canonical = |bytes: &[u8]| crate::trust::canonical_json::canonical(&read(bytes, dialect).unwrap());
+        prop_assert_eq!(canonical(&left), canonical(original.as_bytes()));
+    }
+
     /// Files that do not exist or hold nothing come back as they were.
     #[test]
     fn absent_and_blank_files_come_back(
