@@ -1,1 +1,3 @@
 //! See the crate documentation.
+
+pub mod edit;
