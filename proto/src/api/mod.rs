@@ -1,0 +1,59 @@
+//! The methods, one file per namespace.
+//!
+//! A method is a unit type that implements [`Method`](crate::Method); its parameters and result are plain structs
+//! with camelCase names. Every parameter object carries `ctx`; every result carries `snapshot` and `warnings`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::{Effect, Method};
+
+pub mod daemon;
+
+/// Every method with its effect; subscriptions are listed by their opening and closing calls.
+///
+/// A test of the daemon compares this table with what it serves.
+pub const METHODS: &[(&str, Effect)] =
+    &[row::<daemon::Hello>(), row::<daemon::Status>(), row::<daemon::Shutdown>(), row::<daemon::Logs>()];
+
+const fn row<M: Method>() -> (&'static str, Effect) {
+    (M::NAME, M::EFFECT)
+}
+
+/// What a method of this name may do; `None` for a name that this build does not know.
+#[must_use]
+pub fn effect(method: &str) -> Option<Effect> {
+    METHODS.iter().find(|(name, _)| *name == method).map(|(_, effect)| *effect)
+}
+
+/// Method name of the notification that tells how far a call is.
+pub const PROGRESS: &str = "$/progress";
+
+/// How far a call is; sent to callers that set `ctx.progress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Progress {
+    /// Id of the call; filled in by the daemon.
+    pub token: serde_json::Value,
+    /// What is being done, for example `download`.
+    pub phase: String,
+    /// How much of it is done.
+    pub done: u64,
+    /// How much there is, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Of what: `bytes`, `files`, `items`.
+    pub unit: String,
+}
+
+/// Something that did not stop a call but that the caller should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Warning {
+    /// Dotted name.
+    pub code: String,
+    /// One line.
+    pub message: String,
+    /// The command that would settle it, if there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<crate::Fix>,
+}
