@@ -80,8 +80,7 @@ impl<'a> Claims<'a> {
             self.agents.entry(name).or_insert(holder);
         }
         for command in &manifest.commands {
-            let name = self.fold(&command.family);
-            self.families.entry(name).or_insert(holder);
+            self.families.entry(Cow::Borrowed(&command.family)).or_insert(holder);
         }
         for (key, _) in &manifest.config {
             self.keys.entry(Cow::Borrowed(key)).or_insert(holder);
@@ -108,20 +107,9 @@ impl<'a> Claims<'a> {
         self.taken(&self.agents, rule, "agent", list("/agents", &manifest.agents))
     }
 
-    /// Families that have an owner, or that are command words of the host.
+    /// Families that have an owner.
     pub(super) fn taken_families(&self, manifest: &Manifest, rule: RuleId) -> Vec<Problem> {
-        let families = || {
-            let numbered = manifest.commands.iter().enumerate();
-            numbered.map(|(index, command)| (format!("/commands/{index}/family"), command.family.as_str()))
-        };
-        let mut problems = self.taken(&self.families, rule, "command family", families());
-        if self.spelling == Spelling::Twins {
-            for (pointer, family) in families().filter(|(_, family)| is_built_in_word(family)) {
-                let message = format!("`{}` is a command of the host", shown_up_to(family, 60));
-                problems.push(Problem::new(RuleId::OverlayCommandFamilyBuiltIn, pointer, message));
-            }
-        }
-        problems
+        self.taken(&self.families, rule, "command family", families(manifest))
     }
 
     /// Config keys that have an owner, and keys that contain or are contained in an owned one.
@@ -158,8 +146,11 @@ impl<'a> Claims<'a> {
         what: &str,
         wanted: impl Iterator<Item = (String, &'n str)>,
     ) -> Vec<Problem> {
+        // Only names of skills and agents become files.
+        let exact = !matches!(what, "skill" | "agent");
+        let folded = |name: &'n str| if exact { Cow::Borrowed(name) } else { self.fold(name) };
         let owned = wanted.filter_map(|(pointer, name)| {
-            let holder = names.get(&self.fold(name))?;
+            let holder = names.get(&folded(name))?;
             let (name, scope) = (shown_up_to(name, 60), holder.scope.as_str());
             let message = format!("the {what} `{name}` belongs to `{}` ({scope})", holder.id);
             Some(Problem::new(rule, pointer, message))
@@ -178,7 +169,9 @@ impl<'a> Claims<'a> {
         ] {
             let mut seen = HashSet::new();
             for (index, name) in names.iter().enumerate() {
-                if !seen.insert(self.fold(name)) {
+                let name_key =
+                    if what == "command family" { Cow::Borrowed(name.as_str()) } else { self.fold(name) };
+                if !seen.insert(name_key) {
                     let message = format!("the {what} `{}` is listed twice", shown_up_to(name, 60));
                     problems.push(Problem::new(rule, format!("{prefix}/{index}"), message));
                 }
@@ -226,6 +219,23 @@ impl<'a> Claims<'a> {
         }
         problems
     }
+}
+
+/// Families that are command words of the host.
+///
+/// Upstream lets a family shadow them, the command that removes capabilities included.
+pub(super) fn built_in_families(manifest: &Manifest) -> Vec<Problem> {
+    let built_in = families(manifest).filter(|(_, family)| is_built_in_word(family));
+    let problem = |(pointer, family): (String, &str)| {
+        let message = format!("`{}` is a command of the host", shown_up_to(family, 60));
+        Problem::new(RuleId::OverlayCommandFamilyBuiltIn, pointer, message)
+    };
+    built_in.map(problem).collect()
+}
+
+fn families(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
+    let numbered = manifest.commands.iter().enumerate();
+    numbered.map(|(index, command)| (format!("/commands/{index}/family"), command.family.as_str()))
 }
 
 fn nested(pointer: String, key: &str, owned: &str) -> Problem {

@@ -6,7 +6,7 @@
 //! which folder name sorts first.
 
 use super::candidate::Candidate;
-use super::claims::Spelling;
+use super::claims::{Spelling, built_in_families};
 use super::cross_rules::{Merged, cluster_mismatch};
 use super::scope::Scope;
 use super::skip::SkipReason;
@@ -177,8 +177,9 @@ fn claimed(merged: &Merged<'_>, manifest: &Manifest) -> Option<SkipReason> {
     if let Some(problems) = some(claims.taken_keys(manifest, RuleId::OverlayConfigKeyClaimed)) {
         return Some(SkipReason::ConfigKeyOwned { problems });
     }
-    let problems = some(claims.taken_families(manifest, RuleId::OverlayCommandFamilyClaimed))?;
-    Some(SkipReason::FamilyOwned { problems })
+    let mut families = claims.taken_families(manifest, RuleId::OverlayCommandFamilyClaimed);
+    families.extend(built_in_families(manifest));
+    Some(SkipReason::FamilyOwned { problems: some(families)? })
 }
 
 /// Everything that a member lacks, in the order in which it is reported.

@@ -27,4 +27,3 @@ pub use cross_rules::{check_set, check_shipped};
 pub use install_check::check_install;
 pub use scope::Scope;
 pub use skip::{Skip, SkipReason, UnconsentedCause};
-

@@ -102,17 +102,15 @@ fn check_default(findings: &mut Findings, slice: &Object, kind: &str, default: &
 fn check_enum(findings: &mut Findings, slice: &Object, default: &Value, at: &At<'_>) {
     let default_at = at.key("default");
     let values = slice.get("values").and_then(Value::as_array).filter(|values| !values.is_empty());
-    let Some(values) = values else {
-        findings.add(R::SliceEnumValuesRequired, &at.key("values"));
-        return;
-    };
-    if !values.iter().all(Value::is_string) {
-        findings.add(R::SliceEnumValuesStrings, &at.key("values"));
-        return;
+    match values {
+        None => findings.add(R::SliceEnumValuesRequired, &at.key("values")),
+        Some(values) => {
+            findings.check(values.iter().all(Value::is_string), R::SliceEnumValuesStrings, &at.key("values"));
+        }
     }
     if !default.is_string() {
         findings.add(R::SliceEnumDefaultString, &default_at);
-    } else if !values.contains(default) {
+    } else if values.is_some_and(|values| !values.contains(default)) {
         findings.add(R::SliceEnumDefaultMember, &default_at);
     }
 }

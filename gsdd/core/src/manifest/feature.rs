@@ -104,7 +104,8 @@ fn runtime_list(findings: &mut Findings, list: &[Value], at: &At<'_>, wildcard_a
         };
         if is_reserved_property_name(name) {
             findings.add(R::FeatureRuntimeCompatReservedName, &at);
-        } else if name == "*" {
+        }
+        if name == "*" {
             findings.check(wildcard_allowed, R::FeatureRuntimeCompatWildcardForbidden, &at);
         } else {
             findings.check(has_id_shape(name), R::FeatureRuntimeCompatEntryKebab, &at);

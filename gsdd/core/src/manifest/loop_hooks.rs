@@ -209,6 +209,9 @@ fn gate_check(findings: &mut Findings, entry: &Object, at: &At<'_>) {
     findings.check(forms == 1, R::FeatureGatesCheckOneForm, &at_check);
     let advisory = !check.contains_key("agentVerdict") || entry.get("blocking") != Some(&Value::Bool(true));
     findings.check(advisory, R::FeatureGatesAgentVerdictAdvisory, &at.key("blocking"));
+    if forms != 1 {
+        return;
+    }
     if let Some(query) = check.get("query") {
         findings.check(is_text(query), R::FeatureGatesQueryString, &at_check.key("query"));
     }

@@ -137,13 +137,13 @@ fn flags(findings: &mut Findings, lane: &Object, at: &At<'_>) {
 }
 
 fn check_probe(findings: &mut Findings, probe: &Object, at: &At<'_>) {
-    for key in probe.keys() {
-        let known = PROBE_KEYS.contains(&key.as_str()) || is_reserved_property_name(key);
-        findings.check(known, R::ReviewerProbeUnknownField, &at.key(key));
-    }
     let kind = probe.get("kind").and_then(Value::as_str).unwrap_or_default();
     if !findings.check(PROBE_KINDS.contains(&kind), R::ReviewerProbeKindEnum, &at.key("kind")) {
         return;
+    }
+    for key in probe.keys() {
+        let known = PROBE_KEYS.contains(&key.as_str()) || is_reserved_property_name(key);
+        findings.check(known, R::ReviewerProbeUnknownField, &at.key(key));
     }
     let capability = kind == "command-capability";
     let http = kind == "http-reachable";
