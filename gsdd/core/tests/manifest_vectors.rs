@@ -8,6 +8,7 @@
     reason = "a test reads files, and a broken vector file should stop it"
 )]
 
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -275,7 +276,8 @@ fn fragments_are_materialised() {
             None => bodies(&composition.registry).to_string(),
         };
         let agrees = if case["valid"] == json!(true) {
-            ours == expected_bodies(&case).to_string() || text(&case, "policy") == "may-reject"
+            serde_json::from_str::<Value>(&ours).is_ok_and(|ours| ours == case["bodies"])
+                || text(&case, "policy") == "may-reject"
         } else {
             !composition.skips.is_empty()
         };
@@ -325,10 +327,6 @@ fn bodies(registry: &gsdd_core::registry::Registry) -> Value {
 
 fn short(body: &str) -> Value {
     if body.len() > 1000 { json!({"length": body.len()}) } else { json!(body) }
-}
-
-fn expected_bodies(case: &Value) -> Value {
-    case["bodies"].clone()
 }
 
 #[test]

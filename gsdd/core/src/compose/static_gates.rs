@@ -3,7 +3,7 @@
 use super::candidate::{Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead};
 use super::skip::{SkipReason, UnconsentedCause};
 use crate::ids::reserved_prefix;
-use crate::manifest::{Manifest, Problem, When, leaves_root};
+use crate::manifest::{Manifest, Problem, When, escapes_root};
 use crate::version::HostVersion;
 
 /// Most problems that a skip repeats.
@@ -88,5 +88,5 @@ pub(super) fn escaping_destination(candidate: &Candidate, manifest: &Manifest) -
     let layout = manifest.runtime_body()?.get("artifactLayout")?.as_object()?;
     let entries = layout.values().filter_map(|entries| entries.as_array()).flatten();
     let mut destinations = entries.filter_map(|entry| entry.get("destSubpath")?.as_str());
-    destinations.find(|dest| leaves_root(dest)).map(str::to_owned)
+    destinations.find(|dest| escapes_root(dest)).map(str::to_owned)
 }

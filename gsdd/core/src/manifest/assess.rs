@@ -10,7 +10,7 @@ use super::problem::Problem;
 use super::rule::{When, rule_by_id};
 use super::rule_table::RuleId;
 use super::{config_slice, contract_rules, envelope, feature, reviewer_lane, runtime_body, typed};
-use crate::json::{locate_all, parse_strict};
+use crate::json::{locate_all, parse_lenient, parse_strict};
 use crate::registry::HostContract;
 
 /// Most gates that are read from one broken manifest.
@@ -76,7 +76,10 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
                 raw: None,
                 problems: vec![problem],
                 warnings: Vec::new(),
-                gates: Vec::new(),
+                // A reader that is less strict would have found these: their loss is reported too.
+                gates: parse_lenient(bytes)
+                    .and_then(|document| document.as_object().map(declared_gates))
+                    .unwrap_or_default(),
                 fragment_paths: Vec::new(),
                 draft: None,
             };

@@ -33,7 +33,7 @@ pub use capability::{
 pub use problem::Problem;
 pub use rule::{Origin, Rule, When, rule_by_id};
 pub use rule_table::{RULES, RuleId};
-pub use safe_name::{is_safe_bundle_path, is_safe_stem, leaves_root};
+pub use safe_name::{escapes_root, is_safe_bundle_path, is_safe_stem, leaves_root};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::findings::{At, Findings, Object, is_text};
 use super::host_integration;
 use super::rule_table::RuleId as R;
-use super::safe_name::leaves_root;
+use super::safe_name::{escapes_root, leaves_root};
 use super::vocabulary as words;
 
 /// Examines a manifest with the role `runtime`.
@@ -104,7 +104,7 @@ fn artifact_layout(findings: &mut Findings, runtime: &Object, at: &At<'_>) {
 fn layout_entry(findings: &mut Findings, entry: &Object, at: &At<'_>, local: bool) {
     findings.word(entry, at, "kind", words::LAYOUT_KINDS, R::RuntimeArtifactLayoutKindEnum);
     if let Some(dest) = findings.text(entry, at, "destSubpath", R::RuntimeArtifactLayoutDestSubpath) {
-        let inside = !leaves_root(dest);
+        let inside = !escapes_root(dest);
         findings.check(inside, R::RuntimeArtifactLayoutDestConfined, &at.key("destSubpath"));
     }
     findings.word(entry, at, "nesting", words::LAYOUT_NESTING, R::RuntimeArtifactLayoutNestingEnum);
@@ -126,7 +126,7 @@ fn layout_entry(findings: &mut Findings, entry: &Object, at: &At<'_>, local: boo
     if local {
         findings.forbid(entry, at, &["home"], R::RuntimeArtifactLayoutLocalHomeForbidden);
     } else if let Some(home) = entry.get("home") {
-        let inside = home.as_str().is_some_and(|home| !leaves_root(home));
+        let inside = home.as_str().is_some_and(|home| !escapes_root(home));
         findings.check(inside, R::RuntimeArtifactLayoutDestConfined, &at.key("home"));
     }
 }

@@ -39,11 +39,28 @@ pub fn is_safe_bundle_path(raw: &str) -> bool {
 /// Whether `raw`, joined to some root, could name a place outside it, on any platform.
 #[must_use]
 pub fn leaves_root(raw: &str) -> bool {
+    has_absolute_form(raw) || raw.split(['/', '\\']).any(|segment| segment == "..")
+}
+
+/// Whether `raw`, joined to some root and resolved, is a place outside it, on any platform. Unlike [`leaves_root`]
+/// it allows `a/../b`.
+#[must_use]
+pub fn escapes_root(raw: &str) -> bool {
+    let mut depth = 0_usize;
+    for segment in raw.split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." if depth == 0 => return true,
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    has_absolute_form(raw)
+}
+
+fn has_absolute_form(raw: &str) -> bool {
     let drive = raw.as_bytes().get(1) == Some(&b':') && raw.starts_with(|c: char| c.is_ascii_alphabetic());
-    drive
-        || raw.starts_with(['/', '\\'])
-        || raw.contains('\0')
-        || raw.split(['/', '\\']).any(|segment| segment == "..")
+    drive || raw.starts_with(['/', '\\']) || raw.contains('\0')
 }
 
 fn is_device_name(raw: &str) -> bool {
@@ -100,6 +117,9 @@ mod tests {
     fn paths_stay_in_the_bundle() {
         assert!(is_safe_bundle_path("hooks/a.sh") && is_safe_bundle_path("./a//b/"));
         assert!(!is_safe_bundle_path("/a") && !is_safe_bundle_path("a/../b") && !is_safe_bundle_path("a/-b"));
+        assert!(
+            escapes_root("a/../../b") && escapes_root("/a") && !escapes_root("a/../b") && !escapes_root(".")
+        );
         assert!(
             leaves_root("C:\\x") && leaves_root("a\\..\\b") && leaves_root("/x") && !leaves_root("a..b/c")
         );

@@ -1,5 +1,8 @@
 //! Reading the vectors and the list of deviations, and the table of results.
 
+#[cfg(unix)]
+pub(crate) mod world;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
