@@ -1,9 +1,12 @@
 //! Which candidates are accepted.
 //!
-//! Candidates are judged in one order, but what they need from each other may come from any of them: a candidate
-//! is first judged as if everything that could be accepted were there, and those that in the end lack something
-//! are taken out before the next pass. So the outcome depends on the set and its order of precedence, not on
-//! which folder name sorts first.
+//! Candidates are judged in one order of precedence, but what they need from each other may come from any of
+//! them: a candidate is judged as if everything that can still be accepted were there, and those that in the end
+//! lack something are taken out before the next pass. Who was left out gets another chance beside what was
+//! accepted, because a name or a place may have become free. So the outcome depends on the set and its order of
+//! precedence, not on which folder name sorts first, and nobody is left out who could be added.
+
+use std::collections::HashSet;
 
 use super::candidate::Candidate;
 use super::claims::{Spelling, built_in_families};
@@ -35,41 +38,101 @@ struct Viable<'a> {
     late: Option<SkipReason>,
 }
 
+/// Most passes; a set that needs more than a few is made to be costly, and the rest of it is left out.
+const MAX_PASSES: usize = 64;
+
 /// Judges `candidates` in their order of precedence.
 pub(super) fn judge(base: &Base, candidates: &[&Candidate]) -> Vec<Outcome> {
-    let shipped: Vec<&Manifest> =
-        base.registry().capabilities().iter().map(|capability| capability.manifest.as_ref()).collect();
+    let shipped = base.registry().capabilities().iter();
+    let mut fixed: Vec<(&Manifest, Scope)> =
+        shipped.map(|capability| (capability.manifest.as_ref(), Scope::FirstParty)).collect();
     let mut reasons: Vec<Option<SkipReason>> = vec![None; candidates.len()];
-    let mut viable = Vec::new();
+    let mut open = Vec::new();
     for (position, candidate) in candidates.iter().copied().enumerate() {
         match static_gates::before_claims(candidate) {
             Ok(manifest) => {
                 let late = static_gates::after_claims(candidate, manifest, base.gsd_version());
-                viable.push(Viable { position, candidate, manifest, late });
+                open.push(Viable { position, candidate, manifest, late });
             }
             Err(reason) => set(&mut reasons, position, reason),
         }
     }
+    let mut accepted = HashSet::new();
+    let mut passes = 0;
+    while !open.is_empty() && passes < MAX_PASSES {
+        let round = run_round(base, &fixed, &open, &mut passes);
+        for (position, reason) in round.left_out {
+            // The first reason is the one that the order of precedence gives.
+            if let Some(slot @ None) = reasons.get_mut(position) {
+                *slot = Some(reason);
+            }
+        }
+        if round.accepted.is_empty() {
+            break;
+        }
+        accepted.extend(round.accepted.iter().map(|one| one.position));
+        fixed.extend(round.accepted.iter().map(|one| (one.manifest, one.candidate.scope)));
+        open.retain(|one| one.late.is_none() && !accepted.contains(&one.position));
+    }
+    let numbered = reasons.into_iter().enumerate();
+    numbered
+        .map(|(position, reason)| match reason {
+            _ if accepted.contains(&position) => Outcome::Accepted,
+            Some(reason) => Outcome::Skipped(reason),
+            None => Outcome::Skipped(SkipReason::ProcessingFault),
+        })
+        .collect()
+}
+
+/// What one round came to.
+struct Round<'v, 'a> {
+    accepted: Vec<&'v Viable<'a>>,
+    left_out: Vec<(usize, SkipReason)>,
+}
+
+/// Passes over `open` until those accepted lack nothing.
+fn run_round<'v, 'a>(
+    base: &Base,
+    fixed: &[(&'a Manifest, Scope)],
+    open: &'v [Viable<'a>],
+    passes: &mut usize,
+) -> Round<'v, 'a> {
+    let members = |some: &[&Viable<'a>]| {
+        fixed.iter().map(|(manifest, _)| *manifest).chain(some.iter().map(|one| one.manifest)).collect()
+    };
+    let first = fixed.len();
+    let mut lacking: Vec<(usize, SkipReason)> = Vec::new();
+    let mut viable: Vec<&Viable<'a>> = open.iter().collect();
     loop {
-        let hopeful: Vec<&Viable<'_>> = viable.iter().filter(|one| one.late.is_none()).collect();
-        let members = shipped.iter().copied().chain(hopeful.iter().map(|one| one.manifest)).collect();
-        let hoped = Supply::new(base.contract(), members);
-        let mut pass = reasons.clone();
-        let accepted = run_pass(base, &shipped, &viable, &hoped, &mut pass);
-        let members = shipped.iter().copied().chain(accepted.iter().map(|one| one.manifest)).collect();
-        let mut real = Supply::new(base.contract(), members);
-        let gone = real.settle(shipped.len());
-        if gone.is_empty() {
-            return outcomes(pass, &accepted);
+        *passes += 1;
+        let hopeful: Vec<&Viable<'a>> = viable.iter().copied().filter(|one| one.late.is_none()).collect();
+        let mut hoped = Supply::new(base.contract(), members(&hopeful));
+        // Who lacks something even if everybody else were accepted is no help to anybody.
+        hoped.settle(first);
+        let pass = run_pass(base, fixed, &viable, &hoped);
+        let mut real = Supply::new(base.contract(), members(&pass.accepted));
+        let roots: Vec<usize> =
+            (first..first + pass.accepted.len()).filter(|m| !real.is_complete(*m)).collect();
+        if roots.is_empty() {
+            lacking.extend(pass.left_out);
+            return Round { accepted: pass.accepted, left_out: lacking };
         }
-        for member in gone {
-            let Some(one) = member.checked_sub(shipped.len()).and_then(|index| accepted.get(index)) else {
-                continue;
-            };
-            let problems = needs(&real, member, None);
-            set(&mut reasons, one.position, cross_reason(problems));
+        let found =
+            |member: &usize| member.checked_sub(first).and_then(|index| pass.accepted.get(index)).copied();
+        if *passes >= MAX_PASSES {
+            let gone: HashSet<usize> = real.settle(first).into_iter().collect();
+            let numbered = pass.accepted.iter().enumerate();
+            let kept = numbered.filter(|(index, _)| !gone.contains(&(first + index))).map(|(_, one)| *one);
+            let left =
+                gone.iter().filter_map(|m| Some((found(m)?.position, cross_reason(needs(&real, *m, None)))));
+            lacking.extend(pass.left_out.into_iter().chain(left));
+            return Round { accepted: kept.collect(), left_out: lacking };
         }
-        viable.retain(|one| reasons.get(one.position).is_some_and(Option::is_none));
+        let reasons =
+            roots.iter().filter_map(|m| Some((found(m)?.position, cross_reason(needs(&real, *m, None)))));
+        lacking.extend(reasons);
+        let without: HashSet<usize> = roots.iter().filter_map(found).map(|one| one.position).collect();
+        viable.retain(|one| !without.contains(&one.position));
     }
 }
 
@@ -79,41 +142,28 @@ fn set(reasons: &mut [Option<SkipReason>], position: usize, reason: SkipReason) 
     }
 }
 
-fn outcomes(reasons: Vec<Option<SkipReason>>, accepted: &[&Viable<'_>]) -> Vec<Outcome> {
-    let mut accepted = accepted.iter().peekable();
-    let numbered = reasons.into_iter().enumerate();
-    numbered
-        .map(|(position, reason)| match (reason, accepted.next_if(|one| one.position == position)) {
-            (None, Some(_)) => Outcome::Accepted,
-            (Some(reason), _) => Outcome::Skipped(reason),
-            (None, None) => Outcome::Skipped(SkipReason::ProcessingFault),
-        })
-        .collect()
-}
-
-/// One pass over the viable candidates; fills in the reasons of this pass, answers the accepted ones in order.
+/// One pass over the viable candidates in their order.
 fn run_pass<'v, 'a>(
-    base: &'a Base,
-    shipped: &[&'a Manifest],
-    viable: &'v [Viable<'a>],
+    base: &Base,
+    fixed: &[(&'a Manifest, Scope)],
+    viable: &[&'v Viable<'a>],
     hoped: &Supply<'_>,
-    reasons: &mut [Option<SkipReason>],
-) -> Vec<&'v Viable<'a>> {
+) -> Round<'v, 'a> {
     let mut merged = Merged::new(Spelling::Twins);
-    for manifest in shipped {
-        merged.insert(manifest, Scope::FirstParty);
+    for (manifest, scope) in fixed {
+        merged.insert(manifest, *scope);
     }
-    let mut accepted = Vec::new();
-    let mut member = shipped.len();
-    for one in viable {
+    let mut round = Round { accepted: Vec::new(), left_out: Vec::new() };
+    let mut member = fixed.len();
+    for one in viable.iter().copied() {
         let own_member = member;
         member += usize::from(one.late.is_none());
         match judge_one(base, &mut merged, hoped, own_member, one) {
-            None => accepted.push(one),
-            Some(reason) => set(reasons, one.position, reason),
+            None => round.accepted.push(one),
+            Some(reason) => round.left_out.push((one.position, reason)),
         }
     }
-    accepted
+    round
 }
 
 fn judge_one<'a>(

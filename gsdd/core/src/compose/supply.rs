@@ -87,7 +87,8 @@ impl<'a> Supply<'a> {
         gone
     }
 
-    fn is_complete(&self, member: usize) -> bool {
+    /// Whether a member lacks nothing.
+    pub(super) fn is_complete(&self, member: usize) -> bool {
         self.unmet_inputs(member).is_empty()
             && self.unknown_ids(member).is_empty()
             && self.higher_tiers(member).is_empty()
