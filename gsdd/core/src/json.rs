@@ -133,31 +133,35 @@ fn object(
     depth: usize,
 ) -> Result<Map<String, Value>, Fault> {
     cursor.open(depth)?;
-    let mut map = Map::new();
-    if cursor.close(b'}')? {
-        return Ok(map);
-    }
-    loop {
+    // The members are gathered first, so that the map gets exactly the memory it needs: manifests stay in memory.
+    let mut members: Vec<(usize, String, Value)> = Vec::new();
+    let mut more = !cursor.close(b'}')?;
+    while more {
         cursor.skip_blanks();
         let key_at = cursor.offset();
         let key = cursor.key()?;
-        let mut token = String::new();
-        push_token(&mut token, &key);
-        trail.push(token);
-        if duplicates == Duplicates::Refuse && map.contains_key(&key) {
-            return Err(Fault {
-                rule: "parse.duplicate-key",
-                at: key_at,
-                message: "the same key stands twice in one object",
-            });
-        }
+        trail.push(token(&key));
         let member = value(cursor, duplicates, trail, depth)?;
-        map.insert(key, member);
         trail.pop();
-        if !cursor.more(b'}')? {
-            return Ok(map);
-        }
+        members.push((key_at, key, member));
+        more = cursor.more(b'}')?;
     }
+    let mut map = Map::with_capacity(members.len());
+    for (key_at, key, member) in members {
+        if duplicates == Duplicates::Refuse && map.contains_key(&key) {
+            trail.push(token(&key));
+            let message = "the same key stands twice in one object";
+            return Err(Fault { rule: "parse.duplicate-key", at: key_at, message });
+        }
+        map.insert(key, member);
+    }
+    Ok(map)
+}
+
+fn token(key: &str) -> String {
+    let mut token = String::with_capacity(key.len() + 1);
+    push_token(&mut token, key);
+    token
 }
 
 fn array(
@@ -168,17 +172,15 @@ fn array(
 ) -> Result<Vec<Value>, Fault> {
     cursor.open(depth)?;
     let mut items = Vec::new();
-    if cursor.close(b']')? {
-        return Ok(items);
-    }
-    loop {
+    let mut more = !cursor.close(b']')?;
+    while more {
         trail.push(format!("/{}", items.len()));
         items.push(value(cursor, duplicates, trail, depth)?);
         trail.pop();
-        if !cursor.more(b']')? {
-            return Ok(items);
-        }
+        more = cursor.more(b']')?;
     }
+    items.shrink_to_fit();
+    Ok(items)
 }
 
 #[cfg(test)]

@@ -49,7 +49,9 @@ impl<'a> FlowGraph<'a> {
             {
                 for name in names {
                     if let Some(list) = users.get_mut(name.as_str()) {
-                        list.retain(|id| *id < len);
+                        while list.last().is_some_and(|id| *id >= len) {
+                            list.pop();
+                        }
                     }
                 }
             }

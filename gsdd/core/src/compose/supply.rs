@@ -121,11 +121,10 @@ impl<'a> Supply<'a> {
         }
         let (mut own, mut later) = (false, false);
         for (at, producer, step) in self.producers.get(name).into_iter().flatten() {
-            if !self.is_alive(*producer) {
-                continue;
-            }
             if (*producer, *step) == (member, index) {
                 own = true;
+            } else if !self.is_alive(*producer) {
+                continue;
             } else if *at <= point {
                 return None;
             } else {
