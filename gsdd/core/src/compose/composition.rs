@@ -85,6 +85,7 @@ impl Composition {
             id: candidate.dir_name.clone(),
             scope: candidate.scope,
             reason,
+            demoted: candidate.demoted,
             unconsented: candidate.is_unconsented(),
         };
         let blocked = blocked_by(candidate, &skip);

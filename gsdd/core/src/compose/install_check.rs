@@ -74,8 +74,8 @@ fn lost(candidate: &Candidate, outcome: Outcome, before: &[(Scope, &str)]) -> Op
 }
 
 fn would_stop(lost: &Lost) -> Problem {
-    let skip =
-        Skip { id: lost.id.clone(), scope: lost.scope, reason: lost.reason.clone(), unconsented: false };
+    let reason = lost.reason.clone();
+    let skip = Skip { id: lost.id.clone(), scope: lost.scope, reason, demoted: false, unconsented: false };
     let rule = lost.reason.problems().first().map_or(RuleId::CrossRequiresExists, |problem| problem.rule);
     let message = format!("`{}` ({}) would stop working: {}", lost.id, lost.scope.as_str(), skip.text());
     Problem::new(rule, String::new(), message)
@@ -108,6 +108,7 @@ fn problems(candidate: &Candidate, reason: SkipReason) -> Vec<Problem> {
         | SkipReason::Unconsented { .. }
         | SkipReason::ProcessingFault => RuleId::ParseJson,
     };
-    let skip = Skip { id: candidate.dir_name.clone(), scope: candidate.scope, reason, unconsented: false };
+    let (id, scope) = (candidate.dir_name.clone(), candidate.scope);
+    let skip = Skip { id, scope, reason, demoted: false, unconsented: false };
     vec![Problem::new(rule, String::new(), skip.text())]
 }
