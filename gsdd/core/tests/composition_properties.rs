@@ -136,7 +136,7 @@ fn was_accepted(composition: &Composition, candidate: &Candidate) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every shipped name keeps its owner, and every shipped capability stays.
     #[test]

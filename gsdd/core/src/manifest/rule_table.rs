@@ -793,10 +793,6 @@ rules! {
         "`destSubpath` and `home` are relative paths that stay inside their root."
         from "ADR-1016 D9 (write-confinement)"
         fix "Name a folder below the root such as `skills`";
-    RuntimeArtifactLayoutPrefixConfined "runtime.artifact-layout.prefix-confined" [Manifest, Ours]
-        "`prefix` has no separator, no `..` and no control or invisible character: it begins file names."
-        from "decision D-19"
-        fix "Write a short prefix such as `acme-`, or an empty text";
     RuntimeConfigHomeConfined "runtime.config-home.confined" [Manifest, Ours]
         "`name` and `parent` of a config home are relative paths that stay below their root."
         from "ADR-1016 D9 (write-confinement)"

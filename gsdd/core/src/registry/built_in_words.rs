@@ -4,8 +4,10 @@
 
 /// The words, sorted.
 pub static BUILT_IN_WORDS: &[&str] = &[
+    "add",
     "capability",
     "check",
+    "commit",
     "completions",
     "config",
     "config-get",
@@ -20,6 +22,7 @@ pub static BUILT_IN_WORDS: &[&str] = &[
     "hash",
     "help",
     "hook",
+    "init",
     "inspect",
     "install",
     "ledger",

@@ -17,7 +17,7 @@ pub use judge::{judge, judge_text};
 
 /// The rules of one host for its hooks file. What is left out is not checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct HookFileRules {
     /// The only members that the document may have; absent when any is fine.
     pub top_level: Option<Vec<String>>,
@@ -87,7 +87,7 @@ impl Default for HookFileRules {
 
 /// How a host reads the text of a file. The default is strict JSON with a byte order mark allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct HostTextRules {
     /// Comments are fine.
     pub comments: bool,

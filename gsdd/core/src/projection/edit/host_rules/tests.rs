@@ -5,7 +5,7 @@ use super::*;
 fn rules() -> HookFileRules {
     serde_json::from_value(json!({
         "events": ["Before", "After"],
-        "handler_types": [{"name": "command", "required": ["command"]}, {"name": "http", "required": ["url"]}],
+        "handlerTypes": [{"name": "command", "required": ["command"]}, {"name": "http", "required": ["url"]}],
         "words": [{"member": "shell", "words": ["bash", "powershell"]}],
         "typed": [
             {"path": ["env"], "is": "text-object"},
@@ -83,12 +83,12 @@ fn an_unknown_event_costs_itself_only() {
 #[test]
 fn a_strict_host_takes_known_members_only() {
     let rules: HookFileRules = serde_json::from_value(json!({
-        "top_level": ["hooks", "version"],
+        "topLevel": ["hooks", "version"],
         "fixed": [{"path": ["version"], "values": [1]}],
         "grouped": false,
-        "handler_members": ["command", "timeout"],
-        "malformed_entry": "drops-section",
-        "malformed_table": "refuses-to-start",
+        "handlerMembers": ["command", "timeout"],
+        "malformedEntry": "drops-section",
+        "malformedTable": "refuses-to-start",
     }))
     .unwrap();
     let document = json!({
