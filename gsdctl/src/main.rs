@@ -9,13 +9,14 @@ mod connect;
 mod error;
 mod hook;
 mod output;
+mod user_config;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|word| word == "hook") {
+    if hook::is_hot(std::env::args_os().skip(1)) {
         return hook::run();
     }
     match args::Cli::try_parse() {

@@ -5,9 +5,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use gsd_proto::readiness::StartFailure;
+
+use crate::engine::{BaseSource, Engine, load_base};
+use crate::hook_runs::HookRuns;
 use crate::latency::Latencies;
+use crate::lifecycle::Tickets;
 use crate::settings::Settings;
 use crate::shutdown::Shutdown;
+use crate::store::Places;
 
 /// The daemon as its handlers see it.
 #[derive(Debug)]
@@ -26,15 +32,24 @@ pub struct App {
     pub latencies: Latencies,
     /// Calls being served.
     pub in_flight: InFlight,
+    /// The composed registry and its writer.
+    pub(crate) engine: Engine,
+    /// Bundles that were staged and wait for an agreement.
+    pub(crate) tickets: Tickets,
+    /// How hooks have been doing.
+    pub(crate) hook_runs: HookRuns,
     methods: OnceLock<Vec<String>>,
     log_problem: OnceLock<String>,
 }
 
 impl App {
     /// A daemon that has just started.
-    #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When the shipped capabilities do not compose, or no thread can be started.
+    pub fn new(settings: Settings) -> Result<Self, StartFailure> {
+        let engine = start_engine(&settings)?;
+        Ok(Self {
             started: Instant::now(),
             instance: new_instance(),
             build: std::env::current_exe()
@@ -43,9 +58,12 @@ impl App {
             shutdown: Shutdown::default(),
             latencies: Latencies::default(),
             in_flight: InFlight::default(),
+            engine,
+            tickets: Tickets::default(),
+            hook_runs: HookRuns::default(),
             methods: OnceLock::new(),
             log_problem: OnceLock::new(),
-        }
+        })
     }
 
     /// Names of the methods that are served, sorted.
@@ -70,6 +88,30 @@ impl App {
     pub fn set_log_problem(&self, problem: String) {
         drop(self.log_problem.set(problem));
     }
+}
+
+fn start_engine(settings: &Settings) -> Result<Engine, StartFailure> {
+    let failure = |stage: &str, message: String| StartFailure {
+        stage: stage.to_owned(),
+        message,
+        ..StartFailure::default()
+    };
+    let source = settings.base.clone().map_or(BaseSource::Embedded, BaseSource::Folder);
+    let shipped = load_base(&source).map_err(|error| failure("base", error.to_string()))?;
+    // Two homes never share records: each daemon settles only what it began itself.
+    let tag = format!("home-{}", settings.surroundings.home_tag());
+    let places = Places {
+        user_home: settings.surroundings.home.clone(),
+        gsd_home: settings.home.clone(),
+        data: settings.data_dir.join(&tag),
+        state: settings.state_dir.join(&tag),
+    };
+    let client = std::env::current_exe()
+        .and_then(std::fs::canonicalize)
+        .ok()
+        .map(|exe| exe.with_file_name(if cfg!(windows) { "gsdctl.exe" } else { "gsdctl" }))
+        .filter(|client| client.is_file());
+    Engine::start(shipped, places, client).map_err(|error| failure("engine", error.to_string()))
 }
 
 fn build_at(exe: &Path) -> String {

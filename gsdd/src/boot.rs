@@ -52,7 +52,7 @@ fn run_socket(settings: Settings) -> ExitCode {
     detach(&settings);
     let foreground = settings.mode == Mode::Foreground;
     let endpoint = settings.endpoint.clone();
-    let instance = match single_instance::acquire(&endpoint, settings.lock_patience()) {
+    let instance = match single_instance::acquire(&endpoint, settings.start_timeout) {
         Ok(instance) => instance,
         Err(NotAlone::Serving) if foreground => {
             say("gsdd: another daemon serves this home already");
@@ -136,7 +136,9 @@ fn run_stdio(settings: Settings) -> ExitCode {
 }
 
 fn service(settings: Settings) -> Result<Arc<Service>, StartFailure> {
-    let app = Arc::new(App::new(settings));
+    let app = Arc::new(App::new(settings)?);
+    // The answer is logged by the writer; nobody waits for it.
+    drop(app.engine.sweep());
     let methods = rpc::build(&app).map_err(|error| internal("load", &error.to_string()))?;
     Ok(Service::new(methods, app, Limits::default()))
 }
@@ -177,7 +179,7 @@ async fn watch_signals(shutdown: Shutdown) {
     shutdown.request(When::Now);
 }
 
-/// Leaves the terminal and the folder of whoever started us.
+/// Leaves the session, the terminal and the folder of whoever started us.
 fn detach(settings: &Settings) {
     #[cfg(unix)]
     {

@@ -30,8 +30,9 @@ impl Latencies {
     }
 }
 
-#[derive(Debug)]
-struct Histogram {
+/// One distribution of times.
+#[derive(Clone, Debug)]
+pub(crate) struct Histogram {
     counts: [u64; BUCKETS],
     total: u64,
 }
@@ -43,7 +44,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    fn record(&mut self, taken: Duration) {
+    pub(crate) fn record(&mut self, taken: Duration) {
         let micros = u64::try_from(taken.as_micros()).unwrap_or(u64::MAX);
         if let Some(count) = self.counts.get_mut(bucket(micros)) {
             *count += 1;
@@ -51,7 +52,7 @@ impl Histogram {
         }
     }
 
-    fn summary(&self) -> Latency {
+    pub(crate) fn summary(&self) -> Latency {
         Latency { count: self.total, p50_us: self.percentile(50), p99_us: self.percentile(99) }
     }
 

@@ -75,11 +75,13 @@ pub struct Settings {
     pub home: PathBuf,
     /// Folder of our own state.
     pub state_dir: PathBuf,
+    /// Folder of our own data: agreed contents.
+    pub data_dir: PathBuf,
     /// Replaces the built-in capabilities (D-02).
     pub base: Option<PathBuf>,
     /// Idle time after which the daemon ends; `None` is never.
     pub idle: Option<Duration>,
-    /// Time that the start may take; the client that waits for it has the same number.
+    /// How long to wait for another daemon to leave.
     pub start_timeout: Duration,
     /// Log filter.
     pub log: String,
@@ -99,10 +101,6 @@ impl Settings {
         if let Some(socket) = &flags.socket {
             surroundings.socket = Some(absolute(socket));
         }
-        if surroundings.lacks_home() {
-            let message = "HOME is not set".to_owned();
-            return Err(StartFailure { stage: "settings".to_owned(), message, ..StartFailure::default() });
-        }
         let idle = match flags.idle_timeout.as_deref().or_else(|| environment.text("GSD_IDLE_TIMEOUT")) {
             Some(raw) => Some(parse_duration("GSD_IDLE_TIMEOUT", raw)?).filter(|idle| !idle.is_zero()),
             None => Some(DEFAULT_IDLE),
@@ -121,6 +119,7 @@ impl Settings {
             endpoint: Endpoint::resolve(&surroundings),
             home: surroundings.served_home().to_owned(),
             state_dir: surroundings.state_dir(),
+            data_dir: data_dir(environment, &surroundings),
             base: flags
                 .base
                 .as_deref()
@@ -137,13 +136,6 @@ impl Settings {
         })
     }
 
-    /// How long to wait for another daemon to leave: somewhat less than the client waits for us, so that it hears the
-    /// reason.
-    #[must_use]
-    pub fn lock_patience(&self) -> Duration {
-        self.start_timeout.mul_f32(0.75)
-    }
-
     /// Folder of the logs.
     #[must_use]
     pub fn log_dir(&self) -> PathBuf {
@@ -154,6 +146,17 @@ impl Settings {
     #[must_use]
     pub fn log_file(&self) -> PathBuf {
         self.log_dir().join(format!("gsdd-{}.ndjson", self.surroundings.home_tag()))
+    }
+}
+
+/// `$XDG_DATA_HOME/gsd`; relative values are ignored.
+fn data_dir(environment: &Environment, surroundings: &Surroundings) -> PathBuf {
+    if cfg!(windows) {
+        return surroundings.state_dir();
+    }
+    match environment.var("XDG_DATA_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute()) {
+        Some(dir) => dir.join("gsd"),
+        None => surroundings.home.join(".local").join("share").join("gsd"),
     }
 }
 
@@ -198,13 +201,6 @@ mod tests {
         let got = resolve(&Flags::default(), &[("HOME", "/u")]).unwrap();
         assert_eq!((got.mode, got.idle, got.log.as_str()), (Mode::Detached, Some(DEFAULT_IDLE), "info"));
         assert!(got.log_file().starts_with("/u/.local/state/gsd/logs"));
-    }
-
-    #[test]
-    fn without_a_home_nothing_is_guessed() {
-        assert!(resolve(&Flags::default(), &[]).is_err());
-        assert!(resolve(&Flags::default(), &[("GSD_HOME", "/g")]).is_err());
-        assert!(resolve(&Flags::default(), &[("GSD_HOME", "/g"), ("XDG_STATE_HOME", "/s")]).is_ok());
     }
 
     #[test]

@@ -85,8 +85,7 @@ impl Connection {
         told.map(|why| Warning { code: DETOUR.to_owned(), message: why.clone(), fix: Vec::new() }).collect()
     }
 
-    /// The client itself, for subscriptions.
-    #[expect(dead_code, reason = "for the commands that stream")]
+    /// The client itself, for subscriptions and raw calls.
     pub(crate) fn into_client(self) -> Client {
         self.client
     }
@@ -125,6 +124,11 @@ pub(crate) fn connect_to_daemon(options: &Options) -> Result<Client, ConnectErro
         Err(ConnectError::Closed) => probe::greet(options, start::start(options)?),
         other => other,
     }
+}
+
+/// A process that serves this caller alone.
+pub(crate) fn private_process(options: &Options) -> Result<Client, WireError> {
+    stdio::spawn(options)
 }
 
 /// Connects to a running daemon, whatever it speaks; `None` if none runs.

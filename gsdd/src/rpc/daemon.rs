@@ -8,7 +8,7 @@ use std::sync::Arc;
 use gsd_proto::api::Warning;
 use gsd_proto::api::daemon::{
     Hello, HelloParams, HelloResult, LogPosition, Logs, LogsParams, LogsResult, ProtocolRange, Shutdown,
-    ShutdownParams, ShutdownResult, Status, StatusResult,
+    ShutdownParams, ShutdownResult, Status, StatusResult, Watch,
 };
 use gsd_proto::{Code, WireError};
 use jsonrpsee_core::RegisterMethodError;
@@ -17,6 +17,7 @@ use jsonrpsee_core::server::RpcModule;
 use super::{register, register_blocking};
 use crate::app::App;
 use crate::settings::Mode;
+use crate::watch::WatchState;
 
 /// Most of the log that one answer carries, in bytes.
 const LOG_BYTES: u64 = 1024 * 1024;
@@ -67,7 +68,7 @@ fn hello(app: &App, params: &HelloParams) -> Result<HelloResult, WireError> {
         uptime_s: app.started.elapsed().as_secs(),
         home: app.settings.home.clone(),
         methods: methods.to_vec(),
-        snapshot: 0,
+        snapshot: app.engine.generation(),
         warnings: Vec::new(),
     })
 }
@@ -87,14 +88,22 @@ fn status(app: &App) -> StatusResult {
         in_flight: app.in_flight.count(),
         memory_bytes: resident_bytes().unwrap_or(0),
         latencies: app.latencies.report(),
-        watches: Vec::new(),
+        watches: app.engine.watcher().states().into_iter().map(watch).collect(),
         log: settings.log_file(),
-        snapshot: 0,
+        snapshot: app.engine.generation(),
         warnings: app
             .log_problem()
             .map(|message| Warning { code: "log.unwritable".into(), message, fix: Vec::new() })
             .into_iter()
             .collect(),
+    }
+}
+
+fn watch(state: WatchState) -> Watch {
+    Watch {
+        root: state.project,
+        state: if state.polled_because.is_some() { "polling" } else { "watching" }.to_owned(),
+        reason: state.polled_because,
     }
 }
 

@@ -7,7 +7,6 @@
 mod batch;
 mod cancel;
 mod connection;
-mod current;
 mod dispatch;
 mod limits;
 mod listen;
@@ -16,7 +15,6 @@ mod service;
 mod writer;
 
 pub use connection::serve_conn;
-pub use current::Current;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use peer::Peer;

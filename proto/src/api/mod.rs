@@ -5,15 +5,43 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::{Effect, Method};
+use crate::method::{Effect, Method, Subscription};
 
+pub mod capability;
+pub mod command;
 pub mod daemon;
+pub mod hook;
+pub mod loop_hooks;
+pub mod registry;
+pub mod runtime;
 
 /// Every method with its effect; subscriptions are listed by their opening and closing calls.
 ///
 /// A test of the daemon compares this table with what it serves.
-pub const METHODS: &[(&str, Effect)] =
-    &[row::<daemon::Hello>(), row::<daemon::Status>(), row::<daemon::Shutdown>(), row::<daemon::Logs>()];
+pub const METHODS: &[(&str, Effect)] = &[
+    row::<daemon::Hello>(),
+    row::<daemon::Status>(),
+    row::<daemon::Shutdown>(),
+    row::<daemon::Logs>(),
+    row::<registry::Get>(),
+    row::<registry::List>(),
+    (<registry::Changes as Subscription>::SUBSCRIBE, Effect::Read),
+    (<registry::Changes as Subscription>::UNSUBSCRIBE, Effect::Read),
+    row::<loop_hooks::Render>(),
+    row::<loop_hooks::Points>(),
+    row::<hook::Evaluate>(),
+    row::<hook::Report>(),
+    row::<hook::List>(),
+    row::<capability::Stage>(),
+    row::<capability::Commit>(),
+    row::<capability::Discard>(),
+    row::<capability::Remove>(),
+    row::<capability::ConsentList>(),
+    row::<capability::ConsentRevoke>(),
+    row::<command::Resolve>(),
+    row::<command::McpResolve>(),
+    row::<runtime::List>(),
+];
 
 const fn row<M: Method>() -> (&'static str, Effect) {
     (M::NAME, M::EFFECT)
@@ -23,26 +51,6 @@ const fn row<M: Method>() -> (&'static str, Effect) {
 #[must_use]
 pub fn effect(method: &str) -> Option<Effect> {
     METHODS.iter().find(|(name, _)| *name == method).map(|(_, effect)| *effect)
-}
-
-/// Method name of the notification that tells how far a call is.
-pub const PROGRESS: &str = "$/progress";
-
-/// How far a call is; sent to callers that set `ctx.progress`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Progress {
-    /// Id of the call; filled in by the daemon.
-    pub token: serde_json::Value,
-    /// What is being done, for example `download`.
-    pub phase: String,
-    /// How much of it is done.
-    pub done: u64,
-    /// How much there is, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub total: Option<u64>,
-    /// Of what: `bytes`, `files`, `items`.
-    pub unit: String,
 }
 
 /// Something that did not stop a call but that the caller should know.

@@ -46,7 +46,7 @@ impl Drop for Tell {
 
 pub(in crate::transport) fn app() -> Arc<App> {
     let environment = Environment::of([("HOME", "/nowhere".into())], Path::new("/"));
-    Arc::new(App::new(Settings::resolve(&Flags::default(), &environment).unwrap()))
+    Arc::new(App::new(Settings::resolve(&Flags::default(), &environment).unwrap()).unwrap())
 }
 
 /// `echo`, `big`, `held`, three that panic, and the subscription `watch`.

@@ -1,0 +1,150 @@
+//! The composed result.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::blocked_gate::{BlockedGate, blocked_by};
+use super::candidate::{Candidate, FragmentRead, LedgerState};
+use super::engine::{Outcome, judge};
+use super::scope::Scope;
+use super::skip::{Skip, SkipReason};
+use crate::ids::CapabilityId;
+use crate::manifest::{Problem, RuleId};
+use crate::registry::{Base, Composed, Registry};
+use crate::text::shown_up_to;
+
+/// The registry with an account of what was left out and why.
+#[derive(Clone, Debug)]
+pub struct Composition {
+    /// Every view over shipped and accepted capabilities.
+    pub registry: Arc<Registry>,
+    /// Ids of the accepted candidates: global root first, byte order inside a root.
+    pub accepted: Vec<CapabilityId>,
+    /// What was left out, in the same order.
+    pub skips: Vec<Skip>,
+    /// Gates that are missing because of a skip.
+    pub blocked_gates: Vec<BlockedGate>,
+    /// Names of the skipped folders with gates, one entry per skip.
+    pub gate_caps: Vec<String>,
+    /// Findings about accepted candidates.
+    pub diagnostics: Vec<String>,
+    /// Folder from which the command modules of a committed capability may run.
+    pub command_roots: BTreeMap<CapabilityId, String>,
+    /// Whether there was any candidate to say something about.
+    pub overlay_attached: bool,
+    /// Folders that are leftovers of an install, for the doctor.
+    pub leftovers: Vec<(String, Scope)>,
+}
+
+/// Composes the candidates on top of the base. Total; the order of `candidates` does not matter.
+///
+/// Source: overlay model, "Where overlays come from", "First-party always wins", "skip, don't crash".
+#[must_use]
+pub fn compose(base: &Base, candidates: &[Candidate]) -> Composition {
+    let mut leftovers = Vec::new();
+    let mut ordered = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        if candidate.is_leftover() {
+            leftovers.push((candidate.dir_name.clone(), candidate.scope));
+        } else {
+            ordered.push(candidate);
+        }
+    }
+    ordered.sort_by(|a, b| precedence(a).cmp(&precedence(b)));
+    leftovers.sort();
+    let mut composition = Composition {
+        registry: Arc::clone(base.registry()),
+        accepted: Vec::new(),
+        skips: Vec::new(),
+        blocked_gates: Vec::new(),
+        gate_caps: Vec::new(),
+        diagnostics: Vec::new(),
+        command_roots: BTreeMap::new(),
+        overlay_attached: !ordered.is_empty(),
+        leftovers,
+    };
+    let mut accepted = Vec::new();
+    for (candidate, outcome) in ordered.iter().copied().zip(judge(base, &ordered)) {
+        match outcome {
+            Outcome::Accepted => accepted.push(candidate),
+            Outcome::Skipped(reason) => composition.leave_out(candidate, reason),
+        }
+    }
+    composition.materialise(base, accepted);
+    composition
+}
+
+/// Global before project (a demoted root before the project's own), then byte order.
+pub(super) fn precedence(candidate: &Candidate) -> (Scope, bool, &[u8], &str) {
+    (candidate.scope, !candidate.demoted, candidate.dir_name.as_bytes(), &candidate.bundle_dir)
+}
+
+impl Composition {
+    fn leave_out(&mut self, candidate: &Candidate, reason: SkipReason) {
+        let skip = Skip {
+            id: candidate.dir_name.clone(),
+            scope: candidate.scope,
+            reason,
+            unconsented: candidate.is_unconsented(),
+        };
+        let blocked = blocked_by(candidate, &skip);
+        if !blocked.is_empty() {
+            self.gate_caps.push(skip.id.clone());
+            self.blocked_gates.extend(blocked);
+        }
+        self.skips.push(skip);
+    }
+
+    /// Builds the views. Should that fail although every candidate passed alone, the latest candidate among the
+    /// culprits is dropped, until it works.
+    fn materialise(&mut self, base: &Base, mut accepted: Vec<&Candidate>) {
+        loop {
+            if accepted.is_empty() {
+                self.registry = Arc::clone(base.registry());
+                return;
+            }
+            let mut set = base.registry().capabilities().to_vec();
+            set.extend(accepted.iter().filter_map(|candidate| composed(candidate)).map(Arc::new));
+            let cycle = match Registry::build(set) {
+                Ok(registry) => {
+                    self.registry = Arc::new(registry);
+                    break;
+                }
+                Err(cycle) => cycle,
+            };
+            let culprits: HashSet<&str> = cycle.owners.iter().map(|owner| owner.id().as_str()).collect();
+            let culprit = accepted.iter().rposition(|one| culprits.contains(one.dir_name.as_str()));
+            let dropped = accepted.remove(culprit.unwrap_or(accepted.len() - 1));
+            let rule =
+                if cycle.steps { RuleId::OrderStepsAcyclic } else { RuleId::OrderContributionsAcyclic };
+            let message = format!("hooks at `{}` wait for each other", cycle.point);
+            let problem = Problem::new(rule, String::new(), message);
+            self.leave_out(dropped, SkipReason::ComposeFallback { problem });
+        }
+        for candidate in accepted {
+            self.take_in(candidate);
+        }
+    }
+
+    fn take_in(&mut self, candidate: &Candidate) {
+        let Some(manifest) = candidate.assessed().and_then(|assessed| assessed.manifest.as_deref()) else {
+            return;
+        };
+        self.accepted.push(manifest.id.clone());
+        if candidate.ledger == LedgerState::Committed && !manifest.commands.is_empty() {
+            self.command_roots.insert(manifest.id.clone(), candidate.bundle_dir.clone());
+        }
+        for warning in candidate.assessed().into_iter().flat_map(|assessed| &assessed.warnings) {
+            let (scope, id) = (candidate.scope.as_str(), &manifest.id);
+            self.diagnostics.push(format!("{scope}:{id}: {}", shown_up_to(&warning.message, 200)));
+        }
+    }
+}
+
+fn composed(candidate: &Candidate) -> Option<Composed> {
+    let manifest = candidate.assessed()?.manifest.clone()?;
+    Some(Composed::new(manifest, candidate.scope, |path| match candidate.fragments.get(path)? {
+        FragmentRead::Text(text) => Some(Arc::clone(text)),
+        FragmentRead::Refused(_) | FragmentRead::Fault(_) => None,
+    }))
+}
