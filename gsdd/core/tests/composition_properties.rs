@@ -1,6 +1,6 @@
 //! What must hold for every set of candidates.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+#![expect(clippy::unwrap_used, reason = "functions that several tests share")]
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/overlay.rs"]
