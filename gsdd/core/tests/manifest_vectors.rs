@@ -171,7 +171,7 @@ fn orders_at_loop_points() {
 fn orders(base: &Base) -> Value {
     let mut points = json!({});
     for point in LoopPoint::ALL {
-        let hooks = base.registry().by_loop_point(point);
+        let hooks = base.registry().hooks_at(point);
         let mut kinds = json!({});
         let mut put = |kind: &str, list: Vec<String>| {
             if !list.is_empty() {
@@ -242,7 +242,7 @@ fn views_agree(base: &Base, expected: &Value) -> (bool, String) {
         .collect();
     let owners: BTreeSet<&str> = LoopPoint::ALL
         .into_iter()
-        .flat_map(|point| &registry.by_loop_point(point).gates)
+        .flat_map(|point| &registry.hooks_at(point).gates)
         .map(|gate| gate.owner_id().as_str())
         .collect();
     let shown = differing.iter().map(|view| match view.as_str() {

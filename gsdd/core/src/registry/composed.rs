@@ -170,7 +170,7 @@ impl Registry {
 
     /// Every skill with its owner.
     #[must_use]
-    pub fn by_skill(&self) -> &[(String, CapabilityId)] {
+    pub fn skills(&self) -> &[(String, CapabilityId)] {
         &self.skills
     }
 
@@ -182,7 +182,7 @@ impl Registry {
 
     /// Every agent with its owner.
     #[must_use]
-    pub fn by_agent(&self) -> &[(String, CapabilityId)] {
+    pub fn agents(&self) -> &[(String, CapabilityId)] {
         &self.agents
     }
 
@@ -194,7 +194,7 @@ impl Registry {
 
     /// The hooks at a loop point.
     #[must_use]
-    pub fn by_loop_point(&self, point: LoopPoint) -> &PointHooks {
+    pub fn hooks_at(&self, point: LoopPoint) -> &PointHooks {
         const NONE: &PointHooks =
             &PointHooks { steps: Vec::new(), contributions: Vec::new(), gates: Vec::new() };
         self.points.get(point.index()).unwrap_or(NONE)
@@ -202,13 +202,8 @@ impl Registry {
 
     /// Every federated config key.
     #[must_use]
-    pub fn config_schema(&self) -> &[ConfigEntry] {
+    pub fn config(&self) -> &[ConfigEntry] {
         &self.config
-    }
-
-    /// Every federated config key with its owner.
-    pub fn config_keys(&self) -> impl Iterator<Item = (&str, &CapabilityId)> {
-        self.config.iter().map(|entry| (entry.key.as_str(), entry.owner.id()))
     }
 
     /// The declaration of a federated config key.
@@ -219,7 +214,7 @@ impl Registry {
 
     /// Every command family.
     #[must_use]
-    pub fn command_families(&self) -> &[CommandFamily] {
+    pub fn families(&self) -> &[CommandFamily] {
         &self.families
     }
 

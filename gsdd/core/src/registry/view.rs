@@ -44,18 +44,14 @@ impl Registry {
             View::Capabilities => {
                 object(self.capabilities().iter().map(|c| (c.id().as_str(), manifest_with_bodies(c))))
             }
-            View::BySkill => {
-                object(self.by_skill().iter().map(|(name, owner)| (name, json!(owner.as_str()))))
-            }
-            View::ByAgent => {
-                object(self.by_agent().iter().map(|(name, owner)| (name, json!(owner.as_str()))))
-            }
+            View::BySkill => object(self.skills().iter().map(|(name, owner)| (name, json!(owner.as_str())))),
+            View::ByAgent => object(self.agents().iter().map(|(name, owner)| (name, json!(owner.as_str())))),
             View::ByLoopPoint => {
-                object(LoopPoint::ALL.into_iter().map(|p| (p.as_str(), point(self.by_loop_point(p)))))
+                object(LoopPoint::ALL.into_iter().map(|p| (p.as_str(), point(self.hooks_at(p)))))
             }
-            View::Config => self.config_view(),
+            View::Config => self.config_schema(),
             View::Families => object(
-                self.command_families()
+                self.families()
                     .iter()
                     .map(|f| (&f.command.family, family(f.owner.id().as_str(), &f.command))),
             ),
@@ -79,7 +75,7 @@ impl Registry {
         put("byAgent", self.view(View::ByAgent, None));
         put("byLoopPoint", self.view(View::ByLoopPoint, None));
         let owner = |entry: &super::ConfigEntry| json!(entry.owner.id().as_str());
-        put("configKeys", object(self.config_schema().iter().map(|entry| (&entry.key, owner(entry)))));
+        put("configKeys", object(self.config().iter().map(|entry| (&entry.key, owner(entry)))));
         put("configSchema", self.view(View::Config, None));
         put("runtimes", self.view(View::Runtimes, None));
         put("commandFamilies", self.view(View::Families, None));
@@ -91,8 +87,8 @@ impl Registry {
         Value::Object(all)
     }
 
-    fn config_view(&self) -> Value {
-        object(self.config_schema().iter().map(|entry| {
+    fn config_schema(&self) -> Value {
+        object(self.config().iter().map(|entry| {
             let mut shape = json!({
                 "owner": entry.owner.id().as_str(),
                 "type": entry.slice.kind.as_str(),
