@@ -1,1 +1,15 @@
-//! Support for the scenario tests.
+//! A small world for one test: its own home, runtime folder and daemon, and nothing of the person's.
+//!
+//! [`World::gsdctl`] runs the real client with a cleared environment; whatever daemon it starts lives in the world's
+//! folders and is ended with it. Nothing waits for a fixed time: [`wait_for`] looks until a condition holds.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "support of tests: a panic is the report")]
+
+mod binaries;
+mod process;
+mod run;
+mod world;
+
+pub use process::{alive, signal_process};
+pub use run::{Outcome, Run};
+pub use world::{World, wait_for};

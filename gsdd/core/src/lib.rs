@@ -7,15 +7,20 @@
 //!
 //! In reading order: see the module list; each module says what it is and what it is not.
 
+pub mod activation;
 pub mod bundle;
 pub mod compose;
 pub mod consent;
+pub mod hooks;
 pub mod ids;
 pub mod json;
 pub mod ledger;
+pub mod lifecycle;
+pub mod loop_hooks;
 pub mod manifest;
 pub mod projection;
 pub mod registry;
+pub mod runtime;
 pub mod source;
 pub mod text;
 pub mod trust;

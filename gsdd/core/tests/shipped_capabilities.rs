@@ -1,10 +1,6 @@
 //! The capabilities that this repository ships.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "a test reads files, and a broken tree should stop it"
-)]
+#![expect(clippy::disallowed_methods, reason = "a test reads files, and a broken tree should stop it")]
 
 use std::collections::BTreeMap;
 use std::fs;

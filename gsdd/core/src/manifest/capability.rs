@@ -116,6 +116,15 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Whether the capability says that it works on this host.
+    #[must_use]
+    pub fn supports_runtime(&self, id: &str) -> bool {
+        self.runtime_compat.as_ref().is_none_or(|compat| {
+            let listed = compat.supported.iter().any(|known| known == "*" || known == id);
+            listed && !compat.unsupported.iter().any(|known| known == id)
+        })
+    }
+
     /// The descriptor of a runtime, as written.
     #[must_use]
     pub fn runtime_body(&self) -> Option<&Value> {

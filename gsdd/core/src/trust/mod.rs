@@ -1,1 +1,24 @@
-//! See the crate documentation.
+//! What a bundle would do on this machine, and the values that bind a person's approval to it.
+//!
+//! Three values, each with one job: the [`ContentHash`] says *which bytes*, the [`signature`] is the text that
+//! upstream keeps beside it in a consent record, and the [`digest`] is what an approval of ours names: content,
+//! surfaces and everything the other two leave out. Nothing here decides who may install what; that is policy.
+//!
+//! Source: ADR-1244 D5 (disclosure, consent, re-consent), decisions D-05 to D-07.
+
+pub mod canonical_json;
+mod collect;
+pub mod content_hash;
+pub mod digest;
+pub mod disclosure;
+pub mod lines;
+pub mod reask;
+pub mod signature;
+mod surfaces;
+
+pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
+pub use digest::{consent_digest, sha256, surface_digest};
+pub use disclosure::Disclosure;
+pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
+pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
+pub use signature::disclosure_signature;

@@ -1,0 +1,395 @@
+//! The command line, and nothing but.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use gsd_proto::duration;
+
+/// Manages capabilities of AI coding CLIs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gsdctl",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Flags of every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global flags")]
+pub(crate) struct Global {
+    /// Work as if started in this folder
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// The home that is managed instead of yours (`GSD_HOME`)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) home: Option<PathBuf>,
+
+    /// Where an installation counts
+    #[arg(long, global = true, value_enum)]
+    pub(crate) scope: Option<Scope>,
+
+    /// Host program, may be repeated
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) runtime: Vec<String>,
+
+    /// One JSON document on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) color: Color,
+
+    /// Say less
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
+    /// Say more, may be repeated
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+
+    /// Show what would be done, do nothing
+    #[arg(short = 'n', long, global = true)]
+    pub(crate) dry_run: bool,
+
+    /// Answer yes to every question
+    #[arg(short, long, global = true)]
+    pub(crate) yes: bool,
+
+    /// Never ask
+    #[arg(long, global = true)]
+    pub(crate) no_input: bool,
+
+    /// Never use the network
+    #[arg(long, global = true)]
+    pub(crate) offline: bool,
+
+    /// Give up after this time: 500ms, 5s, 2m (`GSD_TIMEOUT`)
+    #[arg(long, global = true, value_name = "DURATION", env = "GSD_TIMEOUT", hide_env = true, value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Do the work in a process of its own instead of the daemon (`GSD_NO_DAEMON`)
+    #[arg(long, global = true)]
+    pub(crate) no_daemon: bool,
+
+    /// The daemon's socket (`GSD_SOCKET`)
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+}
+
+/// Where an installation counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// For all projects of the user
+    Global,
+    /// For this project
+    Project,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Install a capability from a folder or a git repository [effect: network, write-state, write-host]
+    #[command(
+        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  …#TAG:path/in/repo\n\n\
+        Exit status: 0 done, 2 invalid, 3 consent needed, 4 blocked by policy, 6 incompatible, 7 not found, 8 conflict, 9 unreachable, 13 declined"
+    )]
+    Install(InstallArgs),
+
+    /// Take a capability away, without a trace [effect: write-state, write-host]
+    Remove(RemoveArgs),
+
+    /// What is installed, and whether it is active [effect: read]
+    List(ListArgs),
+
+    /// What you agreed to
+    #[command(visible_alias = "trust")]
+    Consent {
+        /// What to do.
+        #[command(subcommand)]
+        verb: ConsentVerb,
+    },
+
+    /// The composed registry of this project
+    Registry {
+        /// What to do.
+        #[command(subcommand)]
+        verb: RegistryVerb,
+    },
+
+    /// What is active at the points of the loop
+    Loop {
+        /// What to do.
+        #[command(subcommand)]
+        verb: LoopVerb,
+    },
+
+    /// What hosts call on each tool call: `gsdctl hook EVENT --host RUNTIME`
+    Hook {
+        /// What to do.
+        #[command(subcommand)]
+        verb: HookVerb,
+    },
+
+    /// Run a command that a capability brings [effect: execute]
+    Run(RunArgs),
+
+    /// What hosts start for MCP servers of capabilities
+    Mcp {
+        /// What to do.
+        #[command(subcommand)]
+        verb: McpVerb,
+    },
+
+    /// The host programs that capabilities can be wired into
+    Runtime {
+        /// What to do.
+        #[command(subcommand)]
+        verb: RuntimeVerb,
+    },
+
+    /// The background process that answers
+    Daemon(DaemonArgs),
+}
+
+/// `gsdctl install …`
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Where it comes from
+    pub(crate) spec: String,
+
+    /// Agree to exactly the content with this digest, which an earlier run printed
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) consent: Option<String>,
+}
+
+/// `gsdctl remove …`
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// Id of the capability
+    pub(crate) id: String,
+
+    /// Also delete the data that it kept
+    #[arg(long)]
+    pub(crate) purge_data: bool,
+
+    /// Also remove the capabilities that require it
+    #[arg(long)]
+    pub(crate) cascade: bool,
+}
+
+/// `gsdctl list …`
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// First-party capabilities too
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Verbs of `gsdctl consent`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConsentVerb {
+    /// List the agreements [effect: read]
+    List,
+    /// Take an agreement back; the capability stays and nothing of it runs [effect: write-state]
+    Revoke {
+        /// Id of the capability
+        id: String,
+        /// Project, when it is not this one
+        #[arg(long, value_name = "DIR")]
+        project: Option<PathBuf>,
+    },
+}
+
+/// Verbs of `gsdctl registry`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RegistryVerb {
+    /// Print the registry, or one view of it [effect: read]
+    Get {
+        /// capabilities, by-skill, by-agent, by-loop-point, config, families, runtimes, clusters or profiles
+        #[arg(long)]
+        view: Option<String>,
+    },
+    /// Print changes as they happen, one JSON document a line [effect: read]
+    Watch,
+}
+
+/// Verbs of `gsdctl loop`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoopVerb {
+    /// Print what is active at a point [effect: read]
+    #[command(visible_alias = "render-hooks")]
+    Render(RenderArgs),
+    /// List the points [effect: read]
+    Points,
+}
+
+/// `gsdctl loop render …`
+#[derive(Debug, Args)]
+pub(crate) struct RenderArgs {
+    /// The point, for example plan:pre
+    pub(crate) point: String,
+
+    /// Only answer whether a hook of this capability is active here
+    #[arg(long, value_name = "ID")]
+    pub(crate) active_cap: Option<String>,
+
+    /// Print the text for the agent instead of the envelope
+    #[arg(long, conflicts_with = "active_cap")]
+    pub(crate) markdown: bool,
+
+    /// Configuration folder of the host
+    #[arg(long, value_name = "DIR")]
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
+/// Verbs of `gsdctl hook` for people.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HookVerb {
+    /// List the hooks and how they have been doing [effect: read]
+    List,
+    /// Show what a host would be told for a recorded payload [effect: execute]
+    Test(HookTestArgs),
+}
+
+/// `gsdctl hook test …`
+#[derive(Debug, Args)]
+pub(crate) struct HookTestArgs {
+    /// The host's name for the event
+    pub(crate) event: String,
+
+    /// The host
+    #[arg(long)]
+    pub(crate) host: String,
+
+    /// File with the payload
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: PathBuf,
+}
+
+/// `gsdctl run …`
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The command
+    pub(crate) family: String,
+
+    /// Everything behind it is the command's own
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+}
+
+/// Verbs of `gsdctl mcp`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpVerb {
+    /// Verify a server of a bundle and become it [effect: execute]
+    Exec(McpExecArgs),
+}
+
+/// `gsdctl mcp exec …`
+#[derive(Debug, Args)]
+pub(crate) struct McpExecArgs {
+    /// Id of the capability
+    pub(crate) id: String,
+
+    /// Name of the server
+    pub(crate) server: String,
+}
+
+/// Verbs of `gsdctl runtime`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RuntimeVerb {
+    /// List the hosts, and which of them you use [effect: read]
+    List,
+}
+
+/// `gsdctl daemon …`
+#[derive(Debug, Args)]
+pub(crate) struct DaemonArgs {
+    /// Which one.
+    #[command(subcommand)]
+    pub(crate) verb: DaemonVerb,
+}
+
+/// Verbs of `gsdctl daemon`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonVerb {
+    /// Start it, if it is not running [effect: write-state]
+    Start,
+    /// End it, after it has finished what it is doing [effect: write-state]
+    Stop,
+    /// End it and start it again [effect: write-state]
+    Restart,
+    /// How it is doing [effect: read]
+    Status,
+    /// What it logged [effect: read]
+    Logs {
+        /// Go on as more is logged
+        #[arg(short, long)]
+        follow: bool,
+        /// Number of lines from the end
+        #[arg(long, value_name = "COUNT", default_value_t = 100)]
+        lines: u32,
+    },
+    /// Run it in the foreground [effect: write-state]
+    Run,
+    /// Call one method and print its result, for bug reports [effect: that of the method]
+    #[command(hide = true)]
+    Call {
+        /// Name of the method
+        method: String,
+        /// Its parameters, a JSON object; `ctx` is added
+        #[arg(default_value = "{}")]
+        params: String,
+    },
+}
+
+fn parse_duration(raw: &str) -> Result<Duration, String> {
+    duration::parse(raw).ok_or_else(|| "expected a duration such as 500ms, 5s or 2m".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn repeated_single_valued_flags_are_refused() {
+        assert!(Cli::try_parse_from(["gsdctl", "daemon", "status", "--home", "a", "--home", "b"]).is_err());
+        assert!(Cli::try_parse_from(["gsdctl", "daemon", "status", "--json", "--json"]).is_err());
+        assert!(Cli::try_parse_from(["gsdctl", "daemon", "status", "extra"]).is_err());
+        assert!(
+            Cli::try_parse_from(["gsdctl", "daemon", "status", "--runtime", "a", "--runtime", "b"]).is_ok()
+        );
+    }
+}

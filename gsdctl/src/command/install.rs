@@ -1,0 +1,295 @@
+//! `gsdctl install`, `gsdctl remove`: stage, show, ask, commit.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use gsd_proto::api::capability::{
+    Commit, CommitParams, Consent, Discard, DiscardParams, NotWired, Outcome as Done, PlanLine, Remove,
+    RemoveParams, Stage, StageParams, StageResult,
+};
+use gsd_proto::{Code, WireError};
+use serde_json::json;
+
+use super::Outcome;
+use crate::args::{Global, InstallArgs, RemoveArgs, Scope};
+use crate::connect::{self, Connection, Options};
+use crate::output::{Report, clean, say};
+
+/// Installs from a source.
+pub(super) fn install(global: &Global, options: &Options, args: &InstallArgs) -> Outcome {
+    let mut connection = connect::connect(options)?;
+    let staged = connection.call::<Stage>(&StageParams {
+        ctx: connection.context(),
+        spec: args.spec.clone(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+        runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
+        offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
+    })?;
+    if global.dry_run {
+        discard(&mut connection, &staged);
+        return Ok(planned(&connection, &staged));
+    }
+    let consent = match consent(global, args, &staged) {
+        Ok(consent) => consent,
+        Err(refusal) => {
+            discard(&mut connection, &staged);
+            return Err(*refusal);
+        }
+    };
+    let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
+    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(&mut connection, &staged))?;
+    Ok(finished("install", &connection, done, installed_text(&staged)))
+}
+
+/// Removes a capability.
+pub(super) fn remove(global: &Global, options: &Options, args: &RemoveArgs) -> Outcome {
+    let mut connection = connect::connect(options)?;
+    let done = connection.call::<Remove>(&RemoveParams {
+        ctx: connection.context(),
+        id: args.id.clone(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+        purge_data: args.purge_data,
+        cascade: args.cascade,
+        dry_run: global.dry_run,
+    })?;
+    let text = if done.status == "planned" {
+        let mut text = format!("would remove {} ({} scope):\n", clean(&done.id), done.scope);
+        changes(&mut text, &done.changes);
+        text
+    } else {
+        format!("removed {} ({} scope)\n", clean(&done.id), done.scope)
+    };
+    Ok(finished("remove", &connection, done, text))
+}
+
+fn discard(connection: &mut Connection, staged: &StageResult) {
+    let params = DiscardParams { ctx: connection.context(), ticket: staged.ticket.clone() };
+    // A bundle that stays staged is forgotten after a quarter of an hour.
+    drop(connection.call::<Discard>(&params));
+}
+
+/// Obtains the agreement: by digest, by a blanket flag, or from the person; never by assuming it.
+fn consent(
+    global: &Global,
+    args: &InstallArgs,
+    staged: &StageResult,
+) -> Result<Option<Consent>, Box<WireError>> {
+    if let Some(digest) = &args.consent {
+        return Ok(Some(Consent { digest: digest.clone(), blanket: false }));
+    }
+    if !staged.requires_consent {
+        if !global.quiet && !staged.current {
+            show(staged);
+        }
+        return Ok(None);
+    }
+    if global.yes {
+        show(staged);
+        say(&format!("agreed to without looking (--yes): {}", staged.consent_digest));
+        return Ok(Some(Consent { digest: staged.consent_digest.clone(), blanket: true }));
+    }
+    show(staged);
+    if !may_ask(global) {
+        let command = proceeding_command(global, args, staged);
+        let argv: Vec<&str> = command.iter().map(String::as_str).collect();
+        return Err(Box::new(
+            WireError::new(
+                Code::ConsentRequired,
+                format!("{} can run things on this machine, and nobody is there to ask", clean(&staged.id)),
+            )
+            .with_fix("after reading what is listed above, agree to exactly that", &argv),
+        ));
+    }
+    match ask(staged) {
+        true => Ok(Some(Consent { digest: staged.consent_digest.clone(), blanket: false })),
+        false => {
+            let mut error = WireError::new(
+                Code::ConsentDeclined,
+                format!("{} was not installed; nothing was changed", clean(&staged.id)),
+            );
+            error.exit = 13;
+            Err(Box::new(error))
+        }
+    }
+}
+
+/// A question is only asked where somebody can see it and answer.
+fn may_ask(global: &Global) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    !global.no_input
+        && !global.json
+        && !set("GSD_NO_INPUT")
+        && !set("CI")
+        && std::io::stdin().is_terminal()
+        && std::io::stderr().is_terminal()
+}
+
+fn ask(staged: &StageResult) -> bool {
+    let mut stderr = std::io::stderr();
+    drop(write!(
+        stderr,
+        "\nInstall {} and let it run what is listed above? Type `yes` in full to agree: ",
+        clean(&staged.id)
+    ));
+    drop(stderr.flush());
+    let mut line = String::new();
+    // End of input is not consent.
+    matches!(std::io::stdin().lock().read_line(&mut line), Ok(count) if count > 0) && line.trim() == "yes"
+}
+
+/// The command that would proceed, bound to what was shown.
+fn proceeding_command(global: &Global, args: &InstallArgs, staged: &StageResult) -> Vec<String> {
+    let mut words = vec!["gsdctl".to_owned(), "install".to_owned(), args.spec.clone()];
+    if let Some(scope) = global.scope {
+        words.extend(["--scope".to_owned(), scope.word().to_owned()]);
+    }
+    for runtime in &global.runtime {
+        words.extend(["--runtime".to_owned(), runtime.clone()]);
+    }
+    words.extend(["--consent".to_owned(), staged.consent_digest.clone()]);
+    words
+}
+
+/// The disclosure, on standard error: who, what runs, what instructs, where it is written, which digest.
+fn show(staged: &StageResult) {
+    let mut text = format!("{} {} — {}\n", clean(&staged.id), clean(&staged.version), clean(&staged.title));
+    let _ = writeln!(text, "  from     {}", clean(&staged.source));
+    if let Some(commit) = &staged.commit {
+        let _ = writeln!(text, "  commit   {}", clean(commit));
+    }
+    if let Some(version) = &staged.installed_version {
+        let _ = writeln!(text, "  replaces {}", clean(version));
+    }
+    let _ = writeln!(text, "  scope    {} ({})", staged.scope, clean(&staged.root.display().to_string()));
+    let _ = writeln!(text, "  digest   {}", staged.consent_digest);
+    for (group, heading) in [
+        ("summary", ""),
+        ("executable", "It can RUN on this machine, with your rights (there is no sandbox):"),
+        ("instructing", "It INSTRUCTS your agent (trusted as it is, not scanned):"),
+        ("inert", "It also has, without effect of its own:"),
+    ] {
+        let lines: Vec<&str> = staged
+            .disclosure
+            .iter()
+            .filter(|line| line.group == group)
+            .map(|line| line.text.as_str())
+            .collect();
+        if lines.is_empty() {
+            continue;
+        }
+        if !heading.is_empty() {
+            let _ = writeln!(text, "{heading}");
+        }
+        for line in lines {
+            let _ = writeln!(text, "  {}", clean(line));
+        }
+    }
+    if !staged.wired.is_empty() {
+        let _ = writeln!(text, "It would be wired: {}", clean(&staged.wired.join(", ")));
+    }
+    not_wired(&mut text, &staged.not_wired);
+    for reason in &staged.reasons {
+        let _ = writeln!(text, "You are asked again because {}.", clean(reason));
+    }
+    for line in text.lines() {
+        say(line);
+    }
+}
+
+fn planned(connection: &Connection, staged: &StageResult) -> Report {
+    show(staged);
+    let mut text = if staged.current {
+        format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
+    } else {
+        format!("would install {} {}:\n", clean(&staged.id), clean(&staged.version))
+    };
+    changes(&mut text, &staged.plan);
+    let mut warnings = staged.warnings.clone();
+    warnings.extend(connection.warnings());
+    Report {
+        command: "install",
+        data: json!({
+            "status": "planned",
+            "id": staged.id,
+            "version": staged.version,
+            "scope": staged.scope,
+            "wired": staged.wired,
+            "not_wired": staged.not_wired,
+            "changes": staged.plan,
+            "requires_consent": staged.requires_consent,
+            "disclosure": staged.disclosure,
+            "consent_digest": staged.consent_digest,
+            "content_hash": staged.content_hash,
+            "disclosure_signature": staged.signature,
+        }),
+        text,
+        warnings,
+        ..Report::default()
+    }
+}
+
+fn changes(text: &mut String, lines: &[PlanLine]) {
+    for (at, line) in lines.iter().enumerate() {
+        let _ = writeln!(text, "  {:>2}. {}", at + 1, clean(&line.text));
+    }
+}
+
+fn not_wired(text: &mut String, rows: &[NotWired]) {
+    for row in rows {
+        let _ = writeln!(text, "NOT wired: {} ({})", clean(&row.surface), clean(&row.reason));
+    }
+}
+
+fn installed_text(staged: &StageResult) -> String {
+    format!("{} {} ({} scope)\n", clean(&staged.id), clean(&staged.version), staged.scope)
+}
+
+fn finished(command: &'static str, connection: &Connection, done: Done, text: String) -> Report {
+    let mut full = match done.status.as_str() {
+        "installed" => format!("installed {text}"),
+        "upgraded" => format!("upgraded to {text}"),
+        "current" => format!("current: {text}"),
+        "incomplete" => format!("installed, not everywhere: {text}"),
+        _ => text,
+    };
+    let verb = if command == "remove" { "taken out" } else { "wired" };
+    if !done.wired.is_empty() && done.status != "planned" {
+        let _ = writeln!(full, "{verb}: {}", clean(&done.wired.join(", ")));
+    }
+    if command == "remove" {
+        for row in &done.not_wired {
+            let _ = writeln!(full, "left: {} ({})", clean(&row.surface), clean(&row.reason));
+        }
+    } else {
+        not_wired(&mut full, &done.not_wired);
+    }
+    let mut warnings = done.warnings;
+    warnings.extend(connection.warnings());
+    Report {
+        command,
+        changed: done.changed,
+        data: json!({
+            "status": done.status,
+            "id": done.id,
+            "version": done.version,
+            "scope": done.scope,
+            "wired": done.wired,
+            "not_wired": done.not_wired,
+            "changes": done.changes,
+            "consent": done.consent,
+        }),
+        text: full,
+        warnings,
+        ..Report::default()
+    }
+}
+
+impl Scope {
+    /// Word on the wire.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Project => "project",
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! One file per noun, one function per verb, with the same names as the daemon's handlers.
+
+mod consent;
+mod daemon;
+mod hook;
+mod install;
+mod launch;
+mod loop_hooks;
+mod registry;
+mod runtime;
+
+use std::process::ExitCode;
+
+use gsd_proto::WireError;
+
+use crate::args::{Cli, Command, McpVerb};
+use crate::connect::{Options, Surroundings};
+use crate::output::Report;
+use crate::{error, output};
+
+type Outcome = Result<Report, WireError>;
+
+/// Runs the command and gives its exit status.
+pub(crate) fn run(cli: &Cli) -> ExitCode {
+    let global = &cli.global;
+    let surroundings = match Surroundings::of_process(global) {
+        Ok(surroundings) => surroundings,
+        Err(failure) => return error::print(global, "usage", &failure),
+    };
+    let options = Options::new(global, &surroundings);
+    let (name, outcome) = match &cli.command {
+        Command::Install(args) => ("install", install::install(global, &options, args)),
+        Command::Remove(args) => ("remove", install::remove(global, &options, args)),
+        Command::List(args) => ("list", registry::list(global, &options, args)),
+        Command::Consent { verb } => consent::run(global, &options, verb),
+        Command::Registry { verb } => registry::run(global, &options, verb),
+        Command::Loop { verb } => loop_hooks::run(global, &options, verb),
+        Command::Hook { verb } => hook::run(&options, verb),
+        Command::Runtime { verb } => runtime::run(&options, verb),
+        Command::Daemon(args) => daemon::run(global, &options, &args.verb),
+        Command::Run(args) => return launched(global, "run", launch::run(&options, args)),
+        Command::Mcp { verb: McpVerb::Exec(args) } => {
+            return launched(global, "mcp-exec", launch::mcp_exec(&options, args));
+        }
+    };
+    match outcome {
+        Ok(report) => output::print(global, report),
+        Err(failure) => error::print(global, name, &failure),
+    }
+}
+
+fn launched(global: &crate::args::Global, name: &str, outcome: Result<ExitCode, WireError>) -> ExitCode {
+    outcome.unwrap_or_else(|failure| error::print(global, name, &failure))
+}

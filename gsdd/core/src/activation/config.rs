@@ -1,0 +1,172 @@
+//! Configuration values, already read, as the loop sees them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::ids::is_reserved_property_name;
+
+/// The configuration documents that exist, parsed; a document that is not an object counts as absent.
+#[derive(Clone, Debug, Default)]
+pub struct ConfigLayers {
+    /// The main file: the workstream's when one is active, else the project's root file.
+    pub main: Option<Value>,
+    /// The project's root file, when it is another file than the main one.
+    pub root: Option<Value>,
+    /// Whether the folder that should hold the main file exists: then machine-wide defaults stay out.
+    pub main_folder_exists: bool,
+    /// Machine-wide defaults.
+    pub defaults: Option<Value>,
+}
+
+/// A key that a composed capability owns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SliceKey {
+    /// `boolean`, `string`, `number` or `enum`.
+    pub kind: String,
+    /// Value when the person sets none of the declared type.
+    pub default: Value,
+    /// Members of an `enum`.
+    pub values: Vec<String>,
+}
+
+impl SliceKey {
+    fn admits(&self, value: &Value) -> bool {
+        match self.kind.as_str() {
+            "boolean" => value.is_boolean(),
+            "number" => value.is_number(),
+            "string" => value.is_string(),
+            "enum" => value.as_str().is_some_and(|text| self.values.iter().any(|known| known == text)),
+            _ => false,
+        }
+    }
+}
+
+/// Answers what a dotted key is set to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfigView {
+    loaded: Value,
+    main: Option<Value>,
+    root: Option<Value>,
+    slices: BTreeMap<String, SliceKey>,
+}
+
+impl ConfigView {
+    /// Combines the layers with the keys of the composed capabilities.
+    #[must_use]
+    pub fn new(layers: ConfigLayers, slices: BTreeMap<String, SliceKey>) -> Self {
+        let usable = |layer: Option<Value>| layer.filter(Value::is_object);
+        let (main, root, defaults) = (usable(layers.main), usable(layers.root), usable(layers.defaults));
+        let loaded = match (&main, &root) {
+            (Some(main), Some(root)) => merged(root.clone(), main),
+            (Some(main), None) => main.clone(),
+            (None, Some(root)) => root.clone(),
+            (None, None) if layers.main_folder_exists => Value::Object(Map::new()),
+            (None, None) => defaults.unwrap_or_else(|| Value::Object(Map::new())),
+        };
+        Self { loaded, main, root, slices }
+    }
+
+    /// The value of `key`; the first level that has it wins: a capability's own key with its declared type or its
+    /// default, then the main file, then the root file.
+    #[must_use]
+    pub fn resolve(&self, key: &str) -> Option<&Value> {
+        if let Some(slice) = self.slices.get(key) {
+            return Some(
+                walk(&self.loaded, key).filter(|value| slice.admits(value)).unwrap_or(&slice.default),
+            );
+        }
+        walk(&self.loaded, key)
+            .or_else(|| self.main.as_ref().and_then(|main| walk(main, key)))
+            .or_else(|| self.root.as_ref().and_then(|root| walk(root, key)))
+    }
+
+    /// Whether `key` resolves to something that switches a hook on.
+    #[must_use]
+    pub fn is_on(&self, key: &str) -> bool {
+        self.resolve(key).is_some_and(is_truthy)
+    }
+}
+
+/// Everything is true except `false`, 0, the empty string and null.
+#[must_use]
+pub fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(on) => *on,
+        Value::Number(number) => number.as_f64().is_some_and(|number| number != 0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+fn walk<'a>(document: &'a Value, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(document, |at, segment| {
+        if is_reserved_property_name(segment) { None } else { at.as_object()?.get(segment) }
+    })
+}
+
+/// Objects are merged member by member; lists and scalars are replaced; null wins.
+fn merged(mut base: Value, over: &Value) -> Value {
+    match (&mut base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over.iter().filter(|(key, _)| !is_reserved_property_name(key)) {
+                let below = base.remove(key).unwrap_or(Value::Null);
+                let value =
+                    if below.is_object() && value.is_object() { merged(below, value) } else { value.clone() };
+                base.insert(key.clone(), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+    base
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn view(layers: ConfigLayers) -> ConfigView {
+        let boolean = SliceKey { kind: "boolean".into(), default: json!(true), values: vec![] };
+        let depth = SliceKey {
+            kind: "enum".into(),
+            default: json!("quick"),
+            values: vec!["quick".into(), "deep".into()],
+        };
+        ConfigView::new(layers, BTreeMap::from([("acme.on".into(), boolean), ("acme.depth".into(), depth)]))
+    }
+
+    #[test]
+    fn a_value_of_another_type_falls_back_to_the_default() {
+        let main = Some(json!({"acme": {"on": "false", "depth": "deep"}}));
+        let view = view(ConfigLayers { main, ..ConfigLayers::default() });
+        assert_eq!(view.resolve("acme.on"), Some(&json!(true)));
+        assert_eq!(view.resolve("acme.depth"), Some(&json!("deep")));
+        assert_eq!(view.resolve("acme.none"), None);
+        assert!(!view.is_on("constructor"));
+    }
+
+    #[test]
+    fn a_workstream_is_laid_over_the_root_file() {
+        let layers = ConfigLayers {
+            main: Some(json!({"acme": {"on": false}})),
+            root: Some(json!({"acme": {"depth": "deep", "on": true}, "x": [1]})),
+            ..ConfigLayers::default()
+        };
+        let view = view(layers);
+        assert!(!view.is_on("acme.on"));
+        assert_eq!(view.resolve("acme.depth"), Some(&json!("deep")));
+        assert!(view.is_on("x"));
+    }
+
+    #[test]
+    fn machine_defaults_count_only_without_a_planning_folder() {
+        let defaults = Some(json!({"acme": {"on": false}}));
+        let away = ConfigLayers { defaults: defaults.clone(), ..ConfigLayers::default() };
+        assert!(!view(away).is_on("acme.on"));
+        let inside = ConfigLayers { defaults, main_folder_exists: true, ..ConfigLayers::default() };
+        assert!(view(inside).is_on("acme.on"));
+    }
+}

@@ -1,0 +1,11 @@
+//! Whether a composed capability and each of its hooks is active: configuration, install profile, surface.
+//!
+//! Stages 3 and 4 of the activation chain; stage 2, composition, is over when anything here is asked.
+//!
+//! Source: overlay model, "The activation chain".
+
+mod config;
+mod surface;
+
+pub use config::{ConfigLayers, ConfigView, SliceKey, is_truthy};
+pub use surface::{EnabledSkills, SkillUniverse, SurfaceFile};

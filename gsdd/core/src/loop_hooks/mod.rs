@@ -1,0 +1,12 @@
+//! The envelope of one loop point: active steps, contributions and gates, their rendered text, and warnings for
+//! gates that are missing.
+//!
+//! Source: overlay model, "The one place where a skip must be loud: gates"; note on #2009.
+
+mod advisory;
+mod envelope;
+mod markdown;
+
+pub use advisory::{MissingGate, advisory};
+pub use envelope::{ActiveHook, HookKind, PointHook, envelope, select};
+pub use markdown::markdown;

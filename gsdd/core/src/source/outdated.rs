@@ -1,0 +1,274 @@
+//! Whether a newer version of an installed capability is offered where it came from.
+//!
+//! Planning says what to ask, the shell asks, and the functions here read the answer. Nothing fails: what can't be
+//! told is "unknown".
+//!
+//! Source: ADR-1244 D3 and D6, lifecycle formats section 15.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use semver::{Version, VersionReq};
+
+use super::compat::compare_cores;
+use super::git_ref::GitRef;
+use super::npm::NpmSelector;
+use super::spec::SourceSpec;
+
+/// What has to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeekPlan {
+    /// Nothing; this is the answer.
+    Answered(Peek),
+    /// All tags of a repository; read with [`from_git_tags`].
+    GitTags {
+        /// The repository.
+        url: String,
+    },
+    /// What a name is in a repository; read with [`from_git_ref`].
+    GitRef {
+        /// The repository.
+        url: String,
+        /// The name.
+        name: String,
+    },
+    /// Versions and tags of a package; read with [`from_npm`].
+    Npm {
+        /// The package.
+        name: String,
+        /// Which of them count.
+        selector: NpmSelector,
+    },
+    /// The entry of a named registry; read with [`from_version`].
+    Registry {
+        /// The entry.
+        name: String,
+        /// The registry; the default one when absent.
+        registry: Option<String>,
+    },
+    /// The manifest in a folder; read with [`from_version`].
+    Manifest {
+        /// The folder, as recorded.
+        path: String,
+    },
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peek {
+    /// What is known.
+    pub status: PeekStatus,
+    /// The version that is offered, or the pinned one.
+    pub version: Option<String>,
+}
+
+/// What is known about newer versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeekStatus {
+    /// A version is offered.
+    Found,
+    /// The source names one version for ever.
+    Pinned,
+    /// Only the person can tell: an archive.
+    Manual,
+    /// Nothing.
+    Unknown,
+}
+
+impl Peek {
+    fn of(status: PeekStatus) -> Self {
+        Self { status, version: None }
+    }
+
+    fn found(version: Option<String>) -> Self {
+        match version {
+            Some(version) => Self { status: PeekStatus::Found, version: Some(version) },
+            None => Self::of(PeekStatus::Unknown),
+        }
+    }
+}
+
+/// A row of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// A higher version is offered.
+    Outdated,
+    /// None is.
+    Current,
+    /// The source names one version for ever.
+    Pinned,
+    /// Only the person can tell.
+    Manual,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl Freshness {
+    /// Short stable name for programs; upstream's words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Outdated => "outdated",
+            Self::Current => "current",
+            Self::Pinned => "pinned",
+            Self::Manual => "manual",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What to ask for a recorded source.
+#[must_use]
+pub fn plan_peek(recorded: &str) -> PeekPlan {
+    let answered = |status| PeekPlan::Answered(Peek::of(status));
+    match SourceSpec::parse(recorded) {
+        Err(_) => answered(PeekStatus::Unknown),
+        Ok(SourceSpec::Local { path }) => PeekPlan::Manifest { path },
+        Ok(SourceSpec::Tarball { .. }) => answered(PeekStatus::Manual),
+        Ok(SourceSpec::Registry { selector: Some(version), .. }) if Version::parse(&version).is_ok() => {
+            PeekPlan::Answered(Peek { status: PeekStatus::Pinned, version: Some(version) })
+        }
+        Ok(SourceSpec::Registry { name, registry, .. }) => PeekPlan::Registry { name, registry },
+        Ok(SourceSpec::Oci { digest: Some(_), .. }) => answered(PeekStatus::Pinned),
+        Ok(SourceSpec::Oci { .. }) => answered(PeekStatus::Unknown),
+        Ok(SourceSpec::Npm { selector: NpmSelector::Exact(version), .. }) => {
+            PeekPlan::Answered(Peek { status: PeekStatus::Pinned, version: Some(version) })
+        }
+        Ok(SourceSpec::Npm { name, selector }) => PeekPlan::Npm { name, selector },
+        Ok(SourceSpec::Git { url, reference, .. }) => match reference {
+            GitRef::None => PeekPlan::GitTags { url },
+            GitRef::Tag(_) | GitRef::Commit(_) => answered(PeekStatus::Pinned),
+            GitRef::Branch(_) => answered(PeekStatus::Unknown),
+            GitRef::Bare(name) => PeekPlan::GitRef { url, name },
+        },
+    }
+}
+
+/// Reads a list of refs (`<id>TAB<name>` lines): the highest release among the tags.
+#[must_use]
+pub fn from_git_tags(refs: &str) -> Peek {
+    let releases = ref_names(refs)
+        .filter_map(|name| name.strip_prefix("refs/tags/"))
+        .map(|tag| tag.strip_prefix('v').unwrap_or(tag))
+        .filter(|tag| is_release(tag));
+    Peek::found(highest(releases).map(str::to_owned))
+}
+
+/// Reads a list of refs: a name that only tags have is pinned, anything else can't be compared.
+#[must_use]
+pub fn from_git_ref(refs: &str) -> Peek {
+    let (mut tags, mut others) = (false, false);
+    for name in ref_names(refs) {
+        if name.starts_with("refs/tags/") {
+            tags = true;
+        } else {
+            others = true;
+        }
+    }
+    Peek::of(if tags && !others { PeekStatus::Pinned } else { PeekStatus::Unknown })
+}
+
+/// Reads versions and tags of a package: the tag for a tag, the highest version inside for a range.
+#[must_use]
+pub fn from_npm<'v>(
+    selector: &NpmSelector,
+    versions: impl IntoIterator<Item = &'v str>,
+    tags: &BTreeMap<String, String>,
+) -> Peek {
+    let tagged = |tag: &str| tags.get(tag).filter(|version| Version::parse(version).is_ok()).cloned();
+    match selector {
+        NpmSelector::None => Peek::found(tagged("latest")),
+        NpmSelector::Tag(tag) => Peek::found(tagged(tag)),
+        NpmSelector::Exact(version) => Peek { status: PeekStatus::Pinned, version: Some(version.clone()) },
+        NpmSelector::Range(range) => {
+            let Some(range) = npm_range(range) else { return Peek::of(PeekStatus::Unknown) };
+            let inside = versions.into_iter().filter_map(|version| Version::parse(version).ok());
+            Peek::found(
+                inside.filter(|version| range.matches(version)).max().map(|version| version.to_string()),
+            )
+        }
+    }
+}
+
+/// Reads a version of a manifest or registry entry.
+#[must_use]
+pub fn from_version(version: Option<&str>) -> Peek {
+    Peek::found(version.filter(|version| !version.is_empty()).map(str::to_owned))
+}
+
+/// Compares the answer with what is installed.
+#[must_use]
+pub fn freshness(peek: &Peek, installed: &str) -> Freshness {
+    match (peek.status, &peek.version) {
+        (PeekStatus::Found, Some(offered)) if compare_cores(offered, installed) == Ordering::Greater => {
+            Freshness::Outdated
+        }
+        (PeekStatus::Found, Some(_)) => Freshness::Current,
+        (PeekStatus::Pinned, _) => Freshness::Pinned,
+        (PeekStatus::Manual, _) => Freshness::Manual,
+        (PeekStatus::Unknown | PeekStatus::Found, _) => Freshness::Unknown,
+    }
+}
+
+/// The npm reading of a selector: a bare partial version means everything that begins so.
+fn npm_range(raw: &str) -> Option<VersionReq> {
+    let bare = raw.strip_prefix('v').unwrap_or(raw);
+    let has_operator = bare.starts_with(['^', '~', '*', 'x', 'X']);
+    let is_wild = bare.contains(['x', 'X', '*']);
+    let text = match bare.split('.').count() {
+        _ if has_operator || is_wild => bare.replace(['X', 'x'], "*"),
+        3 => format!("={bare}"),
+        _ => format!("~{bare}"),
+    };
+    VersionReq::parse(&text).ok()
+}
+
+fn ref_names(refs: &str) -> impl Iterator<Item = &str> {
+    refs.lines()
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(_, name)| name.trim())
+        .filter(|n| !n.ends_with("^{}"))
+}
+
+fn is_release(tag: &str) -> bool {
+    let mut parts = tag.split('.');
+    let number = |part: Option<&str>| {
+        part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+    };
+    number(parts.next()) && number(parts.next()) && number(parts.next()) && parts.next().is_none()
+}
+
+fn highest<'v>(versions: impl Iterator<Item = &'v str>) -> Option<&'v str> {
+    versions.reduce(|best, next| if compare_cores(next, best) == Ordering::Greater { next } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_versions_read_as_npm_reads_them() {
+        for (range, inside, outside) in [
+            ("1", "1.9.0", "2.0.0"),
+            ("1.2", "1.2.9", "1.3.0"),
+            ("v1.2.3", "1.2.3", "1.2.4"),
+            ("1.x", "1.9.0", "2.0.0"),
+            ("1.2.X", "1.2.9", "1.3.0"),
+            ("^0.2.3", "0.2.9", "0.3.0"),
+            ("~1", "1.9.0", "2.0.0"),
+            ("*", "7.0.0", "8.0.0-rc.1"),
+        ] {
+            let range = npm_range(range).unwrap();
+            assert!(range.matches(&Version::parse(inside).unwrap()), "{range} {inside}");
+            assert!(!range.matches(&Version::parse(outside).unwrap()), "{range} {outside}");
+        }
+    }
+
+    #[test]
+    fn rows_compare_cores() {
+        let found = |version: &str| from_version(Some(version));
+        assert_eq!(freshness(&found("1.10.0"), "1.9.0"), Freshness::Outdated);
+        assert_eq!(freshness(&found("1.9.0-rc.1"), "1.9.0"), Freshness::Current);
+        assert_eq!(freshness(&from_version(None), "1.9.0"), Freshness::Unknown);
+    }
+}

@@ -1,0 +1,235 @@
+//! Does the steps of a plan in order; on failure takes back what was done.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gsdd_core::lifecycle::{Plan, Step};
+
+use super::{journal, undo};
+use crate::fs::atomic::{self, Mode};
+use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
+use crate::fs::bundle_tree::Access;
+use crate::store::{Objects, shared_files};
+
+/// What the executor needs beside the plan.
+pub(crate) struct Tools<'a> {
+    /// The store of agreed contents.
+    pub(crate) objects: &'a Objects,
+    /// Folder of the journal, ours and private.
+    pub(crate) journal: &'a Path,
+    /// The present time, as ledgers write it.
+    pub(crate) now: &'a str,
+    /// The caller's mask for new files: what we create for a person looks as if they had created it.
+    pub(crate) umask: u32,
+}
+
+/// Why a plan was not carried out. The disk is as it was before, unless `left` says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[error("{activity} {path}: {source}")]
+pub(crate) struct ApplyFailure {
+    pub(crate) activity: &'static str,
+    pub(crate) path: String,
+    pub(crate) source: io::Error,
+    /// What could not be taken back; empty in the ordinary case.
+    pub(crate) left: Vec<String>,
+}
+
+/// Carries out `plan`.
+///
+/// # Errors
+/// [`ApplyFailure`] after everything that was done has been taken back.
+pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<(), ApplyFailure> {
+    if plan.is_empty() {
+        return Ok(());
+    }
+    let fail = |activity, path: &Path, source| ApplyFailure {
+        activity,
+        path: gsdd_core::text::shown(&path.to_string_lossy()),
+        source,
+        left: Vec::new(),
+    };
+    if let Some(stray) = plan.stray() {
+        return Err(fail(
+            "refusing to touch",
+            stray,
+            io::Error::other("outside of what this operation may change"),
+        ));
+    }
+    let entry = journal::begin(plan, tools.journal)
+        .map_err(|error| fail("writing the journal in", tools.journal, error))?;
+    for (at, step) in plan.steps.iter().enumerate() {
+        if let Err(error) = perform(step, tools) {
+            let path = step.paths().last().map_or_else(PathBuf::new, |path| path.to_path_buf());
+            let mut failure = fail(activity(step), &path, error);
+            // Behind the commit point the person's files are complete; what remains is finished by the sweep.
+            failure.left = undo::undo(&plan.steps[..=at], tools);
+            journal::end(&entry);
+            return Err(failure);
+        }
+    }
+    journal::end(&entry);
+    Ok(())
+}
+
+/// Does one step; fine when it was done before.
+pub(super) fn perform(step: &Step, tools: &Tools<'_>) -> io::Result<()> {
+    match step {
+        Step::MakeFolder { path } => make_folder(path, tools.umask),
+        Step::PlaceTree { path, object } => place_tree(path, object, tools),
+        Step::Move { from, to } => rename_folder(from, to),
+        Step::DropTree { path } => drop_tree(path),
+        Step::DropFolder { path } => drop_folder(path),
+        Step::WriteFile { path, before, after, mode, .. } => {
+            match read_optional(path)? {
+                now if now.as_deref() == Some(&after.0) => return Ok(()),
+                now if now.as_deref() == before.as_ref().map(|bytes| bytes.0.as_slice()) => {}
+                _ => {
+                    return Err(io::Error::other(
+                        "the file changed while this operation was prepared; try again",
+                    ));
+                }
+            }
+            atomic::write(path, &after.0, mode.map_or(Mode::Keep(tools.umask), Mode::Exactly))
+        }
+        Step::Link { path, after, .. } => point(path, after.as_deref()),
+        Step::RemoveFile { path, before, .. } => match read_optional(path)? {
+            None => Ok(()),
+            Some(now) if now == before.0 => atomic::remove(path),
+            Some(_) => Err(io::Error::other("the file changed while this operation was prepared; try again")),
+        },
+        Step::Ledger { path, id, after, .. } => {
+            shared_files::put_ledger_entry(path, id, after.as_ref(), tools.now, tools.umask)
+        }
+        Step::Consent { path, root, id, after, .. } => {
+            shared_files::put_consent_record(path, root, id, after.as_ref())
+        }
+    }
+}
+
+fn activity(step: &Step) -> &'static str {
+    match step {
+        Step::MakeFolder { .. } => "creating",
+        Step::Move { .. } => "moving to",
+        Step::DropTree { .. } | Step::DropFolder { .. } | Step::RemoveFile { .. } => "deleting",
+        Step::Link { .. }
+        | Step::PlaceTree { .. }
+        | Step::WriteFile { .. }
+        | Step::Ledger { .. }
+        | Step::Consent { .. } => "writing",
+    }
+}
+
+/// Makes `path` a link to `target`, or removes the link. Anything else at `path` is left alone.
+pub(crate) fn point(path: &Path, target: Option<&Path>) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.file_type().is_symlink() => {
+            return Err(io::Error::other("something that is not our link is in the way"));
+        }
+        Ok(_) if fs::read_link(path).ok().as_deref() == target => return Ok(()),
+        Ok(_) | Err(_) => {}
+    }
+    let Some(target) = target else { return atomic::remove(path) };
+    // A link can't be replaced in place: make another one and rename it over the old.
+    let fresh = path.with_extension(format!("new-{}", std::process::id()));
+    let _ = fs::remove_file(&fresh);
+    symlink(target, &fresh)?;
+    fs::rename(&fresh, path)?;
+    atomic::sync_parent(path)
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(windows)]
+fn symlink(target: &Path, link: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(target, link)
+}
+
+fn make_folder(path: &Path, umask: u32) -> io::Result<()> {
+    match fs::create_dir(path).and_then(|()| atomic::set_folder_mode(path, 0o777 & !umask)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        other => other,
+    }
+}
+
+fn place_tree(path: &Path, object: &str, tools: &Tools<'_>) -> io::Result<()> {
+    drop_tree(path)?;
+    let tree = tools.objects.load(object).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+    tree.write_to(path, Access::Shared { umask: tools.umask })?;
+    atomic::sync_parent(path)
+}
+
+fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && to.exists() {
+        return Ok(());
+    }
+    fs::rename(from, to)?;
+    atomic::sync_parent(to)?;
+    atomic::sync_parent(from)
+}
+
+/// Deletes a folder and what is in it; a symlink is unlinked, never followed (T57).
+pub(super) fn drop_tree(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(metadata) if metadata.is_dir() => {
+            make_writable(path);
+            fs::remove_dir_all(path)?;
+            atomic::sync_parent(path)
+        }
+        Ok(_) => atomic::remove(path),
+    }
+}
+
+/// Stored bundles are read-only; a folder must be writable for its members to be deleted.
+fn make_writable(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(metadata) = fs::symlink_metadata(path) else { return };
+        if !metadata.is_dir() {
+            return;
+        }
+        if metadata.permissions().mode() & 0o200 == 0 {
+            let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+        }
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            make_writable(&entry.path());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+/// Does the last steps of a plan once more: a lock file may have kept a folder from being empty.
+pub(crate) fn drop_empty_folders(plan: &Plan) {
+    for step in &plan.steps {
+        if let Step::DropFolder { path } = step {
+            let _ = drop_folder(path);
+        }
+    }
+}
+
+fn drop_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir(path) {
+        Ok(()) => atomic::sync_parent(path),
+        // Not empty: somebody else uses it.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The bytes of a file, or that there is none.
+pub(super) fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match bounded_read::read(path, MAX_FILE) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(ReadFailure::Missing) => Ok(None),
+        Err(failure) => Err(io::Error::other(failure.to_string())),
+    }
+}

@@ -1,0 +1,8 @@
+//! Carries out plans: one small, boring match, a journal before it, an undo behind it.
+
+mod executor;
+mod journal;
+mod undo;
+
+pub(crate) use executor::{ApplyFailure, Tools, apply, drop_empty_folders, point as point_launcher};
+pub(crate) use journal::recover;

@@ -1,0 +1,190 @@
+//! What is known about installed bundles, remembered by what their files look like.
+//!
+//! Reading and judging a manifest happens again only when the file changed; hashing a bundle only when any file of
+//! it changed (device, inode, size, times).
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gsdd_core::compose::{FragmentRead, ManifestRead};
+use gsdd_core::manifest::{Assessed, assess};
+use gsdd_core::registry::HostContract;
+
+use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
+use crate::fs::bundle_tree::{self, BundleTree, Reading};
+use crate::fs::stamp::Stamp;
+use crate::store::Objects;
+
+/// A bundle never has more entries than the content hash admits; this is far above what any real one has.
+const MAX_STAMPS: usize = 20_000;
+
+/// Manifest and fragments of one bundle.
+#[derive(Clone)]
+pub(crate) struct Declared {
+    pub(crate) manifest: ManifestRead,
+    pub(crate) fragments: BTreeMap<String, FragmentRead>,
+    pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+}
+
+impl Declared {
+    /// The judged manifest, when it could be read.
+    pub(crate) fn assessed(&self) -> Option<&Arc<Assessed>> {
+        match &self.manifest {
+            ManifestRead::Read(assessed) => Some(assessed),
+            ManifestRead::Missing | ManifestRead::Unreadable(_) => None,
+        }
+    }
+}
+
+struct Hashed {
+    stamps: Vec<(PathBuf, Stamp)>,
+    hash: Result<String, String>,
+}
+
+/// The cache.
+#[derive(Default)]
+pub(crate) struct Bundles {
+    declared: Mutex<HashMap<PathBuf, Arc<Declared>>>,
+    hashed: Mutex<HashMap<PathBuf, Arc<Hashed>>>,
+}
+
+/// A bundle whose bytes are the agreed ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Runnable {
+    /// The private copy to run from.
+    pub(crate) folder: PathBuf,
+    /// Its content hash.
+    pub(crate) content_hash: String,
+}
+
+/// Why nothing of a bundle may run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotRunnable {
+    #[error("its files changed since they were agreed to")]
+    Changed,
+    #[error("its files can't be checked: {0}")]
+    Unreadable(String),
+    #[error("the agreed content could not be stored: {0}")]
+    Store(String),
+}
+
+impl Bundles {
+    /// Reads what a bundle declares; only what changed since the last time is read again.
+    pub(crate) fn declared(&self, dir_name: &str, bundle: &Path, contract: &HostContract) -> Arc<Declared> {
+        let known = lock(&self.declared).get(bundle).cloned();
+        if let Some(known) = known.filter(|known| unchanged(&known.stamps)) {
+            return known;
+        }
+        let fresh = Arc::new(read_declared(dir_name, bundle, contract));
+        lock(&self.declared).insert(bundle.to_owned(), Arc::clone(&fresh));
+        fresh
+    }
+
+    /// The content hash of a bundle as it is now.
+    pub(crate) fn content_hash(&self, bundle: &Path) -> Result<String, String> {
+        let known = lock(&self.hashed).get(bundle).cloned();
+        if let Some(known) = known
+            && bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
+        {
+            return known.hash.clone();
+        }
+        // Stamps first: a change while reading makes the next comparison differ.
+        let stamps =
+            bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
+        let hash = BundleTree::read(bundle, Reading::Installed)
+            .map(|tree| tree.content_hash().as_str().to_owned())
+            .map_err(|refusal| refusal.to_string());
+        lock(&self.hashed).insert(bundle.to_owned(), Arc::new(Hashed { stamps, hash: hash.clone() }));
+        hash
+    }
+
+    /// Proves that a bundle still has the agreed content and says where to run it from.
+    ///
+    /// # Errors
+    /// [`NotRunnable`]; nothing of the bundle may then run.
+    pub(crate) fn runnable(
+        &self,
+        bundle: &Path,
+        agreed: &str,
+        objects: &Objects,
+    ) -> Result<Runnable, NotRunnable> {
+        let now = self.content_hash(bundle).map_err(NotRunnable::Unreadable)?;
+        if now != agreed {
+            return Err(NotRunnable::Changed);
+        }
+        if !objects.has(agreed) {
+            // Installed by upstream: the agreed bytes are copied the first time they are needed.
+            let tree = BundleTree::read(bundle, Reading::Installed)
+                .map_err(|refusal| NotRunnable::Unreadable(refusal.to_string()))?;
+            let hash = tree.content_hash();
+            if hash.as_str() != agreed {
+                return Err(NotRunnable::Changed);
+            }
+            objects.keep(&tree, &hash).map_err(|error| NotRunnable::Store(error.to_string()))?;
+        }
+        let folder = objects.path(agreed);
+        match self.content_hash(&folder) {
+            Ok(stored) if stored == agreed => Ok(Runnable { folder, content_hash: agreed.to_owned() }),
+            Ok(_) => Err(NotRunnable::Store("the stored copy is damaged".to_owned())),
+            Err(reason) => Err(NotRunnable::Store(reason)),
+        }
+    }
+
+    /// Forgets bundles that are not installed any more.
+    pub(crate) fn retain(&self, keep: &dyn Fn(&Path) -> bool) {
+        lock(&self.declared).retain(|path, _| keep(path));
+        lock(&self.hashed).retain(|path, _| keep(path));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unchanged(stamps: &[(PathBuf, Stamp)]) -> bool {
+    stamps.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+}
+
+fn read_declared(dir_name: &str, bundle: &Path, contract: &HostContract) -> Declared {
+    let path = bundle.join("capability.json");
+    let mut stamps = vec![(path.clone(), Stamp::of(&path))];
+    let manifest = match bounded_read::read(&path, MAX_FILE) {
+        Ok(bytes) => ManifestRead::Read(Arc::new(assess(dir_name, &bytes, contract))),
+        Err(ReadFailure::Missing) => ManifestRead::Missing,
+        Err(failure) => ManifestRead::Unreadable(match failure {
+            ReadFailure::NotRegular => "not a regular file".to_owned(),
+            ReadFailure::TooBig { .. } => "larger than 8 MiB".to_owned(),
+            ReadFailure::Missing | ReadFailure::Io(_) => "unreadable".to_owned(),
+        }),
+    };
+    let mut fragments = BTreeMap::new();
+    if let ManifestRead::Read(assessed) = &manifest {
+        for relative in &assessed.fragment_paths {
+            let file = bundle.join(relative);
+            stamps.push((file.clone(), Stamp::of(&file)));
+            fragments.insert(relative.clone(), read_fragment(bundle, &file));
+        }
+    }
+    Declared { manifest, fragments, stamps }
+}
+
+/// A fragment must lie in the bundle by its real path: a symlink could otherwise bring in any file of the person
+/// as prompt text (T46).
+fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
+    let inside = match (std::fs::canonicalize(bundle), std::fs::canonicalize(file)) {
+        (Ok(bundle), Ok(file)) => file.starts_with(bundle),
+        (_, Err(error)) => return FragmentRead::Refused(error.to_string()),
+        (Err(error), _) => return FragmentRead::Fault(error.to_string()),
+    };
+    if !inside {
+        return FragmentRead::Refused("it leads out of the bundle".to_owned());
+    }
+    match bounded_read::read(file, MAX_FILE) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => FragmentRead::Text(text.into()),
+            Err(_) => FragmentRead::Refused("it is not UTF-8 text".to_owned()),
+        },
+        Err(failure) => FragmentRead::Refused(failure.to_string()),
+    }
+}

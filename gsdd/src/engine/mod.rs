@@ -1,0 +1,16 @@
+//! The composed registry of every project in use: one writer, immutable snapshots, never stale.
+//!
+//! Readers hold an `Arc<Snapshot>`. A query looks at the few files that decide its snapshot and asks the writer to
+//! compose again when one differs (D-03); watching only makes that happen earlier and tells subscribers.
+
+mod bundles;
+mod first_party;
+mod roots;
+mod scan;
+mod snapshot;
+mod writer;
+
+pub(crate) use bundles::{NotRunnable, Runnable};
+pub(crate) use first_party::{BaseSource, Shipped, load as load_base};
+pub(crate) use snapshot::{Overlay, Snapshot, WiredHook};
+pub(crate) use writer::{Engine, RemoveWish};

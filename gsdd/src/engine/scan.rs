@@ -1,0 +1,217 @@
+//! What lies in the overlay roots of a project, as candidates for composition.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, Scope};
+use gsdd_core::consent::ConsentStore;
+use gsdd_core::ids::has_id_shape;
+use gsdd_core::ledger::{self, Ledger};
+use gsdd_core::registry::Base;
+
+use super::bundles::{Bundles, Declared};
+use super::roots::{self, OverlayRoot};
+use crate::fs::bounded_read::{self, MAX_FILE};
+use crate::fs::stamp::Stamp;
+use crate::store::{OwnState, Places, ScopeRoot, shared_files};
+
+/// Everything that composition needs, and the stamps that tell when it has to be gathered again.
+pub(crate) struct Scan {
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) found: Vec<Found>,
+    pub(crate) roots: Vec<ScannedRoot>,
+    pub(crate) own: Arc<OwnState>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+}
+
+/// One bundle that was found.
+pub(crate) struct Found {
+    pub(crate) dir_name: String,
+    pub(crate) scope: Scope,
+    pub(crate) root: PathBuf,
+    pub(crate) bundle: PathBuf,
+    pub(crate) ledger: LedgerState,
+    pub(crate) consent: ConsentVerdict,
+    pub(crate) agreed: Option<String>,
+    pub(crate) declared: Arc<Declared>,
+}
+
+/// A root with its ledger.
+#[derive(Clone)]
+pub(crate) struct ScannedRoot {
+    pub(crate) root: ScopeRoot,
+    /// The ledger, or why it can't be used.
+    pub(crate) ledger: Result<Option<Ledger>, String>,
+}
+
+/// Scans the roots of `project_root`.
+pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &Bundles) -> Scan {
+    let consent_root = fs::canonicalize(project_root).unwrap_or_else(|_| project_root.to_owned());
+    let consent_root = consent_root.to_string_lossy().into_owned();
+    let mut stamps = Vec::new();
+    let mut warnings = Vec::new();
+    let mut watch = |path: PathBuf| {
+        let stamp = Stamp::of(&path);
+        stamps.push((path, stamp));
+    };
+    watch(places.consent_store());
+    watch(places.own_state());
+    watch(project_root.join(".planning"));
+    watch(project_root.join(".git"));
+    let (consent, refused) = consent_of(places, project_root);
+    warnings.extend(refused);
+    let own = match OwnState::read(&places.own_state()) {
+        Ok((state, _)) => state,
+        Err(failure) => {
+            warnings.push(format!("{}: {failure}", places.own_state().display()));
+            OwnState::default()
+        }
+    };
+    let mut scan = Scan {
+        candidates: Vec::new(),
+        found: Vec::new(),
+        roots: Vec::new(),
+        own: Arc::new(own),
+        warnings,
+        stamps: Vec::new(),
+    };
+    for root in roots::resolve(places, project_root) {
+        watch(root.root.ledger());
+        watch(root.root.bundles());
+        scan_root(&mut scan, base, &root, bundles, &consent, &consent_root);
+    }
+    for found in &scan.found {
+        stamps.extend(found.declared.stamps.iter().cloned());
+        let stamp = Stamp::of(&found.bundle);
+        stamps.push((found.bundle.clone(), stamp));
+    }
+    scan.stamps = stamps;
+    scan
+}
+
+fn scan_root(
+    scan: &mut Scan,
+    base: &Base,
+    root: &OverlayRoot,
+    bundles: &Bundles,
+    consent: &ConsentStore,
+    consent_root: &str,
+) {
+    let states = bounded_read::read(&root.root.ledger(), MAX_FILE)
+        .map(|bytes| ledger::classify(&bytes))
+        .unwrap_or_default();
+    let ledger = shared_files::read_ledger(&root.root.ledger()).map_err(|failure| failure.to_string());
+    for dir_name in list(&root.root.bundles()) {
+        let bundle = root.root.bundles().join(&dir_name);
+        let declared = bundles.declared(&dir_name, &bundle, base.contract());
+        let state = match states.get(&dir_name) {
+            Some(ledger::LedgerState::Pending) => LedgerState::Pending,
+            Some(ledger::LedgerState::Committed) => LedgerState::Committed,
+            Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
+        };
+        let (verdict, agreed) = consented(scan, root, &dir_name, &bundle, bundles, consent, consent_root);
+        scan.candidates.push(Candidate {
+            dir_name: dir_name.clone(),
+            scope: root.root.scope,
+            demoted: root.demoted,
+            bundle_dir: bundle.to_string_lossy().into_owned(),
+            ledger: state,
+            consent: verdict,
+            manifest: declared.manifest.clone(),
+            fragments: declared.fragments.clone(),
+            config_home: None,
+        });
+        scan.found.push(Found {
+            dir_name,
+            scope: root.root.scope,
+            root: root.root.dir.clone(),
+            bundle,
+            ledger: state,
+            consent: verdict,
+            agreed,
+            declared,
+        });
+    }
+    scan.roots.push(ScannedRoot { root: root.root.clone(), ledger });
+}
+
+/// Folders in byte order of their names. Names that are not ids are not capabilities: `.staging`, backups of an
+/// upgrade, and what an editor leaves behind.
+fn list(bundles: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(bundles)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_candidate(name))
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_candidate(name: &str) -> bool {
+    if has_id_shape(name) {
+        return true;
+    }
+    let transient = [".upgrading-", ".discard-"].iter().any(|mark| name.contains(mark));
+    !name.starts_with('.') && !transient
+}
+
+/// The person's consents. A store inside the project is not theirs (T138).
+fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<String>) {
+    let inside = fs::canonicalize(&places.gsd_home)
+        .ok()
+        .zip(fs::canonicalize(project_root).ok())
+        .is_some_and(|(home, project)| home.starts_with(&project));
+    if inside && project_root != places.user_home && crate::project::is_genuine(project_root) {
+        let reason = format!(
+            "{} lies inside the project, so a repository could have brought it along; its consents do not count",
+            places.consent_store().display()
+        );
+        let exists = places.consent_store().exists();
+        return (ConsentStore::new(), exists.then_some(reason));
+    }
+    shared_files::read_consent(&places.consent_store())
+}
+
+fn consented(
+    scan: &Scan,
+    root: &OverlayRoot,
+    dir_name: &str,
+    bundle: &Path,
+    bundles: &Bundles,
+    consent: &ConsentStore,
+    consent_root: &str,
+) -> (ConsentVerdict, Option<String>) {
+    let taken = scan.own.taken(&root.root.dir, dir_name);
+    let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
+    if root.root.scope == Scope::Global {
+        let agreed = taken.filter(|_| !revoked).map(|taken| taken.content_hash.clone());
+        return (if revoked { ConsentVerdict::Revoked } else { ConsentVerdict::NotNeeded }, agreed);
+    }
+    match consent.find(consent_root, dir_name) {
+        None if revoked => (ConsentVerdict::Revoked, None),
+        None => (ConsentVerdict::Missing, None),
+        Some(record) => match bundles.content_hash(bundle) {
+            Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
+            _ => (ConsentVerdict::Changed, None),
+        },
+    }
+}
+
+/// Ids by scope that a ledger names, with their entries.
+pub(crate) fn ledger_ids(roots: &[ScannedRoot]) -> BTreeMap<(String, String), ledger::Entry> {
+    let mut entries = BTreeMap::new();
+    for root in roots {
+        if let Ok(Some(ledger)) = &root.ledger {
+            for entry in ledger.iter() {
+                entries.insert((root.root.word().to_owned(), entry.id.as_str().to_owned()), entry);
+            }
+        }
+    }
+    entries
+}

@@ -1,0 +1,580 @@
+//! The one writer: everything that changes state goes through one thread, one closed list of work.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Instant;
+
+use gsd_proto::api::capability::Consent;
+use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::{LedgerState, Scope};
+use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::registry::Base;
+use tokio::sync::{broadcast, oneshot};
+
+use super::bundles::Bundles;
+use super::first_party::Shipped;
+use super::snapshot::Snapshot;
+use crate::apply::{self, Tools};
+use crate::fs::atomic;
+use crate::lifecycle::{self, Prepared, Removal, Staged};
+use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
+use crate::watch::Watcher;
+
+/// Projects whose snapshots are kept; the least recently used one gives way.
+const MAX_PROJECTS: usize = 32;
+/// Change notices that a slow subscriber may fall behind before it is told to read everything again.
+const NOTICES: usize = 256;
+
+/// Mask of new files when the caller does not say.
+const DEFAULT_UMASK: u32 = 0o022;
+
+/// A change of the registry of one project.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) project: PathBuf,
+    pub(crate) generation: u64,
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
+    pub(crate) changed: Vec<String>,
+}
+
+/// The engine has ended; the daemon is shutting down.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the daemon is shutting down")]
+pub(crate) struct EngineStopped;
+
+impl From<EngineStopped> for WireError {
+    fn from(stopped: EngineStopped) -> Self {
+        Self::new(Code::DaemonStopping, stopped.to_string())
+    }
+}
+
+/// What a piece of work did.
+pub(crate) struct WorkOutcome<T> {
+    pub(crate) value: T,
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+type Reply<T> = oneshot::Sender<Result<WorkOutcome<T>, WireError>>;
+
+/// Everything that can change state.
+enum Work {
+    Recompose { project: PathBuf, reply: oneshot::Sender<Arc<Snapshot>> },
+    Refresh { project: PathBuf },
+    Commit { staged: Arc<Staged>, consent: Option<Consent>, reply: Reply<Prepared> },
+    Remove { project: PathBuf, removal: RemoveWish, reply: Reply<Vec<Removal>> },
+    Revoke { project: PathBuf, root: ScopeRoot, id: String, reply: Reply<bool> },
+    Sweep { reply: oneshot::Sender<Vec<String>> },
+}
+
+impl Work {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Recompose { .. } => "recompose",
+            Self::Refresh { .. } => "refresh",
+            Self::Commit { .. } => "commit",
+            Self::Remove { .. } => "remove",
+            Self::Revoke { .. } => "revoke",
+            Self::Sweep { .. } => "sweep",
+        }
+    }
+}
+
+/// What to remove.
+pub(crate) struct RemoveWish {
+    pub(crate) ctx: Context,
+    pub(crate) id: String,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) purge_data: bool,
+    pub(crate) cascade: bool,
+}
+
+/// The engine as its callers hold it; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Engine(Arc<Inner>);
+
+struct Inner {
+    shipped: Shipped,
+    places: Places,
+    objects: Objects,
+    bundles: Bundles,
+    client: Option<PathBuf>,
+    generation: AtomicU64,
+    projects: Mutex<HashMap<PathBuf, Kept>>,
+    work: mpsc::Sender<Work>,
+    changes: broadcast::Sender<Change>,
+    watcher: Watcher,
+}
+
+struct Kept {
+    snapshot: Arc<Snapshot>,
+    used: Instant,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("places", &self.0.places).finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts the writer. `client` is the installed `gsdctl`, which the launcher leads to.
+    pub(crate) fn start(shipped: Shipped, places: Places, client: Option<PathBuf>) -> std::io::Result<Self> {
+        let (work, queue) = mpsc::channel();
+        let refresh = work.clone();
+        let watcher = Watcher::start(move |project| {
+            let _ = refresh.send(Work::Refresh { project });
+        });
+        let engine = Self(Arc::new(Inner {
+            shipped,
+            objects: Objects::new(places.objects()),
+            places,
+            bundles: Bundles::default(),
+            client,
+            generation: AtomicU64::new(0),
+            projects: Mutex::default(),
+            work,
+            changes: broadcast::channel(NOTICES).0,
+            watcher,
+        }));
+        // The thread must not keep the engine alive: it ends when the last caller is gone.
+        let weak = Arc::downgrade(&engine.0);
+        std::thread::Builder::new().name("gsdd-writer".to_owned()).spawn(move || {
+            while let Ok(work) = queue.recv() {
+                let Some(inner) = weak.upgrade() else { return };
+                Self(inner).perform(work);
+            }
+        })?;
+        Ok(engine)
+    }
+
+    pub(crate) fn base(&self) -> &Base {
+        &self.0.shipped.base
+    }
+
+    pub(crate) fn shipped(&self) -> &Shipped {
+        &self.0.shipped
+    }
+
+    pub(crate) fn places(&self) -> &Places {
+        &self.0.places
+    }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.0.objects
+    }
+
+    pub(crate) fn bundles(&self) -> &Bundles {
+        &self.0.bundles
+    }
+
+    pub(crate) fn client(&self) -> Option<&Path> {
+        self.0.client.as_deref()
+    }
+
+    pub(crate) fn watcher(&self) -> &Watcher {
+        &self.0.watcher
+    }
+
+    pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
+        self.0.changes.subscribe()
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Relaxed)
+    }
+
+    /// The project root of a caller's working directory.
+    pub(crate) fn project_of(&self, ctx: &Context) -> PathBuf {
+        let cwd = if ctx.cwd.as_os_str().is_empty() {
+            self.0.places.user_home.as_path()
+        } else {
+            ctx.cwd.as_path()
+        };
+        crate::project::discover(cwd, &self.0.places.user_home)
+    }
+
+    /// The present snapshot of a project: never older than what lies on the disk.
+    pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+        if let Some(snapshot) = self.fresh(project) {
+            return Ok(snapshot);
+        }
+        let (reply, answer) = oneshot::channel();
+        let work = Work::Recompose { project: project.to_owned(), reply };
+        self.0.work.send(work).map_err(|_| EngineStopped)?;
+        answer.await.map_err(|_| EngineStopped)
+    }
+
+    /// Carries out the plan of a staged bundle.
+    pub(crate) async fn commit(
+        &self,
+        staged: Arc<Staged>,
+        consent: Option<Consent>,
+    ) -> Result<WorkOutcome<Prepared>, WireError> {
+        self.ask(|reply| Work::Commit { staged, consent, reply }).await
+    }
+
+    /// Removes a capability, and with `cascade` what requires it.
+    pub(crate) async fn remove(
+        &self,
+        project: PathBuf,
+        removal: RemoveWish,
+    ) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
+        self.ask(|reply| Work::Remove { project, removal, reply }).await
+    }
+
+    /// Takes an agreement back.
+    pub(crate) async fn revoke(
+        &self,
+        project: PathBuf,
+        root: ScopeRoot,
+        id: String,
+    ) -> Result<WorkOutcome<bool>, WireError> {
+        self.ask(|reply| Work::Revoke { project, root, id, reply }).await
+    }
+
+    /// Settles what an interrupted run left behind.
+    pub(crate) fn sweep(&self) -> oneshot::Receiver<Vec<String>> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.0.work.send(Work::Sweep { reply });
+        answer
+    }
+
+    async fn ask<T>(&self, work: impl FnOnce(Reply<T>) -> Work) -> Result<WorkOutcome<T>, WireError> {
+        let (reply, answer) = oneshot::channel();
+        self.0.work.send(work(reply)).map_err(|_| EngineStopped)?;
+        answer.await.map_err(|_| EngineStopped)?
+    }
+
+    fn fresh(&self, project: &Path) -> Option<Arc<Snapshot>> {
+        let snapshot = {
+            let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = projects.get_mut(project)?;
+            kept.used = Instant::now();
+            Arc::clone(&kept.snapshot)
+        };
+        (!self.0.watcher.is_dirty(project) && snapshot.is_fresh()).then_some(snapshot)
+    }
+
+    // From here on: the writer's thread only.
+
+    fn perform(&self, work: Work) {
+        let begun = Instant::now();
+        let name = work.name();
+        match work {
+            Work::Recompose { project, reply } => {
+                let _ = reply.send(self.fresh(&project).unwrap_or_else(|| self.recompose(&project)));
+            }
+            Work::Refresh { project } => {
+                let kept =
+                    self.0.projects.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&project);
+                if kept {
+                    self.recompose(&project);
+                }
+            }
+            Work::Commit { staged, consent, reply } => {
+                let _ = reply.send(self.do_commit(&staged, consent.as_ref()));
+            }
+            Work::Remove { project, removal, reply } => {
+                let _ = reply.send(self.do_remove(&project, &removal));
+            }
+            Work::Revoke { project, root, id, reply } => {
+                let _ = reply.send(self.do_revoke(&project, &root, &id));
+            }
+            Work::Sweep { reply } => {
+                let done = lifecycle::sweep(self);
+                for line in &done {
+                    tracing::warn!("{line}");
+                }
+                let _ = reply.send(done);
+            }
+        }
+        tracing::debug!(
+            work = name,
+            elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "done"
+        );
+    }
+
+    fn recompose(&self, project: &Path) -> Arc<Snapshot> {
+        self.0.watcher.clean(project);
+        let before = self
+            .0
+            .projects
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(project)
+            .map(|kept| Arc::clone(&kept.snapshot));
+        let next = self.0.generation.load(Ordering::Relaxed) + 1;
+        let mut snapshot =
+            Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
+        if self.record_first_seen(&snapshot) {
+            snapshot = Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
+        }
+        let change =
+            before.as_ref().map_or_else(|| Some(first(&snapshot)), |before| difference(before, &snapshot));
+        match &change {
+            Some(_) => self.0.generation.store(next, Ordering::Relaxed),
+            None => snapshot.generation = before.as_ref().map_or(next, |before| before.generation),
+        }
+        let snapshot = Arc::new(snapshot);
+        self.keep(project, &snapshot);
+        self.0.watcher.arm(project, &snapshot, &self.0.places);
+        if let (Some(change), Some(_)) = (change, before) {
+            let _ = self.0.changes.send(change);
+        }
+        snapshot
+    }
+
+    fn keep(&self, project: &Path, snapshot: &Arc<Snapshot>) {
+        let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        projects.insert(project.to_owned(), Kept { snapshot: Arc::clone(snapshot), used: Instant::now() });
+        if projects.len() > MAX_PROJECTS
+            && let Some(oldest) =
+                projects.iter().min_by_key(|(_, kept)| kept.used).map(|(path, _)| path.clone())
+        {
+            projects.remove(&oldest);
+            self.0.watcher.disarm(&oldest);
+            let in_use: BTreeSet<PathBuf> = projects
+                .values()
+                .flat_map(|kept| kept.snapshot.overlays.iter().map(|overlay| overlay.bundle.clone()))
+                .collect();
+            self.0.bundles.retain(&|path| in_use.contains(path) || path.starts_with(self.0.places.objects()));
+        }
+    }
+
+    /// A global capability that upstream recorded counts as agreed to with the content it has when we first see it; a
+    /// later difference deactivates it (D-06).
+    fn record_first_seen(&self, snapshot: &Snapshot) -> bool {
+        let unseen: Vec<_> = snapshot
+            .overlays
+            .iter()
+            .filter(|overlay| overlay.scope == Scope::Global && overlay.ledger == LedgerState::Committed)
+            .filter(|overlay| snapshot.own.taken(&overlay.root, &overlay.dir_name).is_none())
+            .collect();
+        if unseen.is_empty() {
+            return false;
+        }
+        let path = self.0.places.own_state();
+        if let Err(error) = atomic::private_folder(&self.0.places.state) {
+            tracing::warn!(%error, "what upstream installed could not be recorded");
+            return false;
+        }
+        let Ok((mut state, before)) = OwnState::read(&path) else { return false };
+        for overlay in unseen {
+            let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
+            let taken = Taken {
+                content_hash,
+                consent_digest: String::new(),
+                how: "first-seen".to_owned(),
+                commit: None,
+                blanket: false,
+                at: clock::now(),
+                revoked_at: None,
+                unknown: serde_json::Map::new(),
+            };
+            state.taken.insert(OwnState::taken_key(&overlay.root, &overlay.dir_name), taken);
+        }
+        let step = Step::WriteFile {
+            path: path.clone(),
+            before: before.map(FileBytes),
+            after: FileBytes(state.to_bytes()),
+            mode: Some(0o600),
+            why: "our records".to_owned(),
+        };
+        let plan =
+            Plan { verb: Verb::Project, id: "first-seen".to_owned(), roots: vec![path], steps: vec![step] };
+        match self.apply(&plan, None) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, "what upstream installed could not be recorded");
+                false
+            }
+        }
+    }
+
+    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<(), WireError> {
+        let now = clock::now();
+        let journal = self.0.places.journal();
+        let tools = Tools {
+            objects: &self.0.objects,
+            journal: &journal,
+            now: &now,
+            umask: umask.unwrap_or(DEFAULT_UMASK) & 0o777,
+        };
+        apply::apply(plan, &tools).map_err(|failure| lifecycle::from_apply(&failure))
+    }
+
+    /// Keeps a private process of the same home (a client without the daemon) out while state is changed.
+    pub(crate) fn exclusive(&self) -> Result<File, WireError> {
+        let state = &self.0.places.state;
+        let path = state.join("writer.lock");
+        let open = || -> std::io::Result<File> {
+            atomic::private_folder(state)?;
+            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        open().map_err(|error| {
+            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+                .at_file(state)
+                .with_fix("make that folder writable for you, then run the same command again", &[])
+        })
+    }
+
+    /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
+    /// at work in it.
+    fn lock(root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
+        if !root.bundles().is_dir() {
+            return Ok(None);
+        }
+        UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|busy| {
+            WireError::new(Code::LockHeld, busy.to_string())
+                .at_file(&busy.path)
+                .with_fix("wait for the other operation, then run the same command again", &[])
+        })
+    }
+
+    fn do_commit(
+        &self,
+        staged: &Arc<Staged>,
+        consent: Option<&Consent>,
+    ) -> Result<WorkOutcome<Prepared>, WireError> {
+        let _own = self.exclusive()?;
+        let _upstream = Self::lock(&staged.root)?;
+        let snapshot = self.recompose(&staged.project_root);
+        let blanket = consent.is_some_and(|consent| consent.blanket);
+        let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
+        if prepared.requires_consent {
+            require_consent(staged, consent)?;
+        }
+        if !prepared.current {
+            self.0.objects.keep(&staged.tree, &staged.content_hash).map_err(|error| {
+                WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
+                    .at_file(self.0.places.objects())
+                    .with_fix(
+                        "free some space, or make that folder writable, then run the same command again",
+                        &[],
+                    )
+            })?;
+            self.apply(&prepared.plan, staged.ctx.umask)?;
+        }
+        let snapshot = self.recompose(&staged.project_root);
+        Ok(WorkOutcome { value: prepared, snapshot })
+    }
+
+    fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
+        let _own = self.exclusive()?;
+        let snapshot = self.recompose(project);
+        let dependents: Vec<String> =
+            snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
+        if !dependents.is_empty() && !wish.cascade {
+            return Err(WireError::new(
+                Code::ComposeCollision,
+                format!("{} is required by {}", gsdd_core::text::shown(&wish.id), dependents.join(", ")),
+            )
+            .with_fix("remove them too", &["gsdctl", "remove", wish.id.as_str(), "--cascade"]));
+        }
+        let mut done = Vec::new();
+        for id in dependents.iter().chain([&wish.id]) {
+            let snapshot = self.recompose(project);
+            let scope = wish.scope.filter(|_| *id == wish.id);
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
+            let root = if removal.scope == "project" {
+                ScopeRoot::project(project)
+            } else {
+                self.0.places.global_root()
+            };
+            let lock = Self::lock(&root)?;
+            self.apply(&removal.plan, wish.ctx.umask)?;
+            // The lock lies in a folder that goes when it is empty.
+            drop(lock);
+            apply::drop_empty_folders(&removal.plan);
+            done.push(removal);
+        }
+        let snapshot = self.recompose(project);
+        Ok(WorkOutcome { value: done, snapshot })
+    }
+
+    fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {
+        let _own = self.exclusive()?;
+        let plan = lifecycle::plan_revoke(self, root, id)?;
+        self.apply(&plan, None)?;
+        let snapshot = self.recompose(project);
+        Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
+    }
+}
+
+/// An agreement covers exactly what was shown: content, signature and surfaces (T183).
+fn require_consent(staged: &Staged, consent: Option<&Consent>) -> Result<(), WireError> {
+    let Some(consent) = consent else {
+        return Err(WireError::new(
+            Code::ConsentRequired,
+            format!("{} can run things on this machine; nobody agreed to that yet", staged.id),
+        ));
+    };
+    if consent.digest == staged.consent_digest {
+        return Ok(());
+    }
+    Err(WireError::new(
+        Code::ConsentStale,
+        "the agreement is for another content than the one that was fetched",
+    )
+    .caused_by(format!("agreed to {}", gsdd_core::text::shown(&consent.digest)))
+    .caused_by(format!("fetched   {}", staged.consent_digest))
+    .with_fix("look at it again: run the same command without --consent", &[]))
+}
+
+fn first(snapshot: &Snapshot) -> Change {
+    Change {
+        project: snapshot.project_root.clone(),
+        generation: snapshot.generation,
+        added: snapshot.composition.accepted.iter().map(ToString::to_string).collect(),
+        removed: Vec::new(),
+        changed: Vec::new(),
+    }
+}
+
+/// What a subscriber would see differently; `None` when nothing.
+fn difference(before: &Snapshot, after: &Snapshot) -> Option<Change> {
+    let ids = |snapshot: &Snapshot| -> BTreeSet<String> {
+        snapshot.composition.accepted.iter().map(ToString::to_string).collect()
+    };
+    let (old, new) = (ids(before), ids(after));
+    let added: Vec<String> = new.difference(&old).cloned().collect();
+    let removed: Vec<String> = old.difference(&new).cloned().collect();
+    let mut changed: BTreeSet<String> = BTreeSet::new();
+    for overlay in &after.overlays {
+        let other = before
+            .overlays
+            .iter()
+            .find(|other| other.dir_name == overlay.dir_name && other.scope == overlay.scope);
+        let same = other.is_some_and(|other| overlay.same_state(other));
+        if !same && !added.contains(&overlay.dir_name) {
+            changed.insert(overlay.dir_name.clone());
+        }
+    }
+    for overlay in &before.overlays {
+        let stays = after
+            .overlays
+            .iter()
+            .any(|other| other.dir_name == overlay.dir_name && other.scope == overlay.scope);
+        if !stays && !removed.contains(&overlay.dir_name) {
+            changed.insert(overlay.dir_name.clone());
+        }
+    }
+    let configuration = before.config_differs(after);
+    if added.is_empty() && removed.is_empty() && changed.is_empty() && !configuration {
+        return None;
+    }
+    Some(Change {
+        project: after.project_root.clone(),
+        generation: after.generation,
+        added,
+        removed,
+        changed: changed.into_iter().collect(),
+    })
+}

@@ -1,0 +1,6 @@
+//! The only place that touches files: bounded reads, atomic writes, whole bundles.
+
+pub(crate) mod atomic;
+pub(crate) mod bounded_read;
+pub(crate) mod bundle_tree;
+pub(crate) mod stamp;

@@ -1,0 +1,425 @@
+//! The plan of an install or an update.
+//!
+//! Order: intent, swap, ledger (the commit point), consent, our records, files in hosts, and registrations last, so
+//! that nothing can be reached before the agreement to it is durable.
+//!
+//! Source: ADR-1244 D4, D6; lifecycle rule 7.
+
+use std::path::PathBuf;
+
+use gsd_proto::api::capability::NotWired;
+use gsd_proto::{Code, WireError};
+use gsdd_core::compose::{ConsentVerdict, Scope};
+use gsdd_core::ledger::{Entry, Pending, PendingKind};
+use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::projection;
+use gsdd_core::runtime::WiringScope;
+use gsdd_core::trust::{
+    ExecutableState, FileFact, FileFacts, ReaskReason, UpdateFacts, reasons_to_ask_again, sha256,
+};
+use serde_json::{Map, Value};
+
+use super::stage::Staged;
+use super::wiring::{self, WiringPlan, missing_folders};
+use super::{from_ledger, from_state, produced, targets};
+use crate::engine::{Engine, Snapshot};
+use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::store::{OwnState, ScopeRoot, Taken, TargetKey, clock, shared_files};
+
+/// A plan, and what it achieves.
+pub(crate) struct Prepared {
+    pub(crate) plan: Plan,
+    pub(crate) wired: Vec<String>,
+    pub(crate) not_wired: Vec<NotWired>,
+    /// Nothing would change.
+    pub(crate) current: bool,
+    pub(crate) requires_consent: bool,
+    pub(crate) reasons: Vec<String>,
+    pub(crate) installed_version: Option<String>,
+}
+
+/// Plans the install of a staged bundle against the disk as it is now.
+///
+/// # Errors
+/// Everything of the person's that is in the way, before anything is written.
+pub(crate) fn plan_install(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    staged: &Staged,
+    blanket: bool,
+) -> Result<Prepared, WireError> {
+    let places = engine.places();
+    let state_path = places.own_state();
+    let (before_state, before_bytes) =
+        OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
+    let mut state = before_state.clone();
+    let ledger_path = staged.root.ledger();
+    let old = shared_files::read_ledger(&ledger_path)
+        .map_err(|failure| from_ledger(&ledger_path, &failure))?
+        .and_then(|ledger| ledger.get(staged.id.as_str()));
+    if old.as_ref().is_some_and(|entry| entry.pending.is_some()) {
+        return Err(WireError::new(
+            Code::LockHeld,
+            format!("an operation on {} was interrupted or is under way", staged.id),
+        )
+        .at_file(&ledger_path)
+        .with_fix(
+            "if nothing is running, remove it and install again",
+            &["gsdctl", "remove", staged.id.as_str()],
+        ));
+    }
+
+    let wirings = plan_targets(engine, staged, &mut state)?;
+    let (wired, not_wired) = achieved(&wirings, staged);
+    let live = staged.root.bundle(&staged.id);
+    let installed = BundleTree::read(&live, Reading::Installed).ok();
+    let same_content = installed.as_ref().is_some_and(|tree| tree.content_hash() == staged.content_hash);
+    let agreed = is_agreed(snapshot, &before_state, staged) && same_content;
+    let reasons = reasons(installed.as_ref(), staged, old.as_ref(), agreed);
+    let requires_consent = staged.disclosure.has_executable() && !agreed;
+
+    let entry = Entry {
+        id: staged.id.clone(),
+        version: staged.manifest.version.clone(),
+        source: staged.source.clone(),
+        integrity: String::new(),
+        files: vec![format!(".gsd/capabilities/{}", staged.id)],
+        shared_edits: old.as_ref().map(|entry| entry.shared_edits.clone()).unwrap_or_default(),
+        pending: None,
+        extra: old.as_ref().map(|entry| entry.extra.clone()).unwrap_or_default(),
+    };
+    let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
+    let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
+    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_or_inert(agreed, staged) {
+        return Ok(Prepared {
+            plan: empty(staged),
+            wired,
+            not_wired,
+            current: true,
+            requires_consent: false,
+            reasons: Vec::new(),
+            installed_version: old.map(|entry| entry.version),
+        });
+    }
+
+    state.taken.insert(
+        OwnState::taken_key(&staged.root.dir, staged.id.as_str()),
+        Taken {
+            content_hash: staged.content_hash.as_str().to_owned(),
+            consent_digest: staged.consent_digest.clone(),
+            how: "installed".to_owned(),
+            commit: staged.commit.clone(),
+            blanket,
+            at: clock::now(),
+            revoked_at: None,
+            unknown: Map::new(),
+        },
+    );
+    let mut builder = Builder {
+        steps: Vec::new(),
+        roots: vec![staged.root.gsd(), ledger_path.clone(), state_path.clone()],
+    };
+    builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
+    builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
+    builder.consent(engine, staged, &entry);
+    builder.launcher(engine, &wirings, &mut state);
+    for wiring in &wirings {
+        builder.roots.extend(wiring.roots.iter().cloned());
+    }
+    builder.steps.push(Step::WriteFile {
+        path: state_path,
+        before: before_bytes.map(FileBytes),
+        after: FileBytes(state.to_bytes()),
+        mode: Some(0o600),
+        why: "our records".to_owned(),
+    });
+    for wiring in &wirings {
+        builder.steps.extend(wiring.files.iter().cloned());
+    }
+    for wiring in &wirings {
+        builder.steps.extend(wiring.documents.iter().cloned());
+        builder.steps.extend(wiring.emptied.iter().map(|path| Step::DropFolder { path: path.clone() }));
+        builder.roots.extend(wiring.emptied.iter().cloned());
+    }
+    builder.cleanup(staged);
+    let verb = if old.is_some() { Verb::Update } else { Verb::Install };
+    Ok(Prepared {
+        plan: Plan { verb, id: staged.id.to_string(), roots: builder.roots, steps: builder.steps },
+        wired,
+        not_wired,
+        current: false,
+        requires_consent,
+        reasons,
+        installed_version: old.map(|entry| entry.version),
+    })
+}
+
+/// An inert bundle needs no agreement, so it is current without one.
+fn agreed_or_inert(agreed: bool, staged: &Staged) -> bool {
+    agreed || (staged.root.scope == Scope::Global && !staged.disclosure.has_executable())
+}
+
+fn empty(staged: &Staged) -> Plan {
+    Plan { verb: Verb::Install, id: staged.id.to_string(), roots: Vec::new(), steps: Vec::new() }
+}
+
+fn plan_targets(
+    engine: &Engine,
+    staged: &Staged,
+    state: &mut OwnState,
+) -> Result<Vec<WiringPlan>, WireError> {
+    let scope = match staged.root.scope {
+        Scope::Project => WiringScope::Project,
+        Scope::Global | Scope::FirstParty => WiringScope::Global,
+    };
+    let project_root = (scope == WiringScope::Project).then_some(staged.project_root.as_path());
+    // Hosts that have it already are kept: an update does not repeat what was chosen at the install.
+    let wished = staged.runtimes.clone().map(|mut wished| {
+        wished.extend(
+            state
+                .targets
+                .values()
+                .filter(|target| {
+                    target.root == staged.root.dir && target.capabilities.contains_key(staged.id.as_str())
+                })
+                .map(|target| target.runtime.clone()),
+        );
+        wished.sort();
+        wished.dedup();
+        wished
+    });
+    let hosts = targets::select(
+        engine.shipped(),
+        wished.as_deref(),
+        scope,
+        &staged.ctx,
+        engine.places(),
+        project_root,
+    )?;
+    let produced = produced(&staged.manifest, &staged.tree);
+    let mut wirings = Vec::new();
+    let mut conflicts = Vec::new();
+    for host in &hosts {
+        if !staged.manifest.supports_runtime(&host.descriptor.id) {
+            let mut wiring = WiringPlan::default();
+            wiring.not_wired.push(NotWired {
+                surface: "everything".to_owned(),
+                reason: format!("{}: the capability does not support this host", host.descriptor.id),
+            });
+            wirings.push(wiring);
+            continue;
+        }
+        let placement = projection::place(host.descriptor, host.scope, &host.places, &produced);
+        let key = TargetKey { runtime: host.descriptor.id.clone(), scope, root: staged.root.dir.clone() };
+        let mut wiring =
+            wiring::plan_wiring(state, &key, staged.id.as_str(), Some(&placement), host.descriptor);
+        if let Some(root) = project_root {
+            conflicts.extend(wiring::escaping(&wiring.roots, root));
+        }
+        conflicts.append(&mut wiring.conflicts);
+        wirings.push(wiring);
+    }
+    match conflicts.len() {
+        0 => Ok(wirings),
+        1 => Err(conflicts.remove(0)),
+        count => {
+            let mut error = WireError::new(Code::ComposeCollision, format!("{count} things are in the way"));
+            for conflict in conflicts {
+                error = error.caused_by(conflict.message);
+                error.fix.extend(conflict.fix);
+            }
+            error.fix.dedup();
+            Err(error)
+        }
+    }
+}
+
+/// What is wired over all hosts; without any host, every surface that a host would have to read is not.
+fn achieved(wirings: &[WiringPlan], staged: &Staged) -> (Vec<String>, Vec<NotWired>) {
+    let wired = wirings.iter().flat_map(|wiring| wiring.wired.iter().cloned()).collect();
+    let mut not_wired: Vec<NotWired> =
+        wirings.iter().flat_map(|wiring| wiring.not_wired.iter().cloned()).collect();
+    let needs_host = !staged.manifest.hooks.is_empty()
+        || !staged.manifest.skills.is_empty()
+        || !staged.manifest.agents.is_empty()
+        || !staged.disclosure.servers.is_empty();
+    if wirings.is_empty() && needs_host {
+        not_wired.push(NotWired {
+            surface: "skills, agents, hooks and MCP servers".to_owned(),
+            reason: "no host was found or chosen; run the same command with --runtime NAME".to_owned(),
+        });
+    }
+    (wired, not_wired)
+}
+
+/// Whether the person agreed to exactly this content in this place.
+fn is_agreed(snapshot: &Snapshot, state: &OwnState, staged: &Staged) -> bool {
+    let overlay = snapshot
+        .overlays
+        .iter()
+        .find(|overlay| overlay.dir_name == staged.id.as_str() && overlay.root == staged.root.dir);
+    match staged.root.scope {
+        Scope::Project => overlay.is_some_and(|overlay| {
+            overlay.consent == ConsentVerdict::Granted
+                && overlay.agreed.as_deref() == Some(staged.content_hash.as_str())
+        }),
+        Scope::Global | Scope::FirstParty => {
+            state.taken(&staged.root.dir, staged.id.as_str()).is_some_and(|taken| {
+                taken.revoked_at.is_none() && taken.content_hash == staged.content_hash.as_str()
+            })
+        }
+    }
+}
+
+fn reasons(
+    installed: Option<&BundleTree>,
+    staged: &Staged,
+    old: Option<&Entry>,
+    agreed: bool,
+) -> Vec<String> {
+    let Some(installed) = installed else { return Vec::new() };
+    let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
+    let facts = FileFacts {
+        files: installed.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect(),
+    };
+    let manifest =
+        installed.file("capability.json").and_then(|file| gsdd_core::json::parse_lenient(&file.bytes));
+    let before = ExecutableState::of(&manifest.unwrap_or_default(), &facts);
+    let after = ExecutableState::of(&staged.manifest.raw, &staged.facts);
+    let facts = UpdateFacts {
+        old_is_approved: agreed,
+        is_downgrade: old.is_some_and(|entry| {
+            gsdd_core::source::compat::compare_cores(&staged.manifest.version, &entry.version).is_lt()
+        }),
+        source_changed: old.is_some_and(|entry| entry.source != staged.source),
+    };
+    reasons_to_ask_again(&before, &after, &facts)
+        .into_iter()
+        .map(|reason| match reason {
+            ReaskReason::NotApproved => {
+                "what is installed now was never agreed to on this machine, or changed since"
+            }
+            ReaskReason::SurfacesChanged => "it declares other things to run than the installed one",
+            ReaskReason::ContentChanged => "what runs has other contents than in the installed one",
+            ReaskReason::Downgrade => "it is older than the installed one",
+            ReaskReason::SourceChanged => "it comes from another source than the installed one",
+        })
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+struct Builder {
+    steps: Vec<Step>,
+    roots: Vec<PathBuf>,
+}
+
+impl Builder {
+    fn folders(&mut self, below: &std::path::Path, state: &mut OwnState, root: &ScopeRoot) {
+        for folder in missing_folders(below) {
+            let step = Step::MakeFolder { path: folder.clone() };
+            if self.steps.contains(&step) {
+                continue;
+            }
+            self.roots.push(folder.clone());
+            self.steps.push(step);
+            let created = state.folders.entry(root.dir.display().to_string()).or_default();
+            if !created.contains(&folder) {
+                created.push(folder);
+            }
+        }
+    }
+
+    fn swap(
+        &mut self,
+        staged: &Staged,
+        old: Option<&Entry>,
+        entry: &Entry,
+        ledger: &std::path::Path,
+        live: &std::path::Path,
+        keep_bundle: bool,
+    ) {
+        let has_live = live.exists() && !keep_bundle;
+        let stamp = format!("{}-{}", std::process::id(), clock::epoch_ms());
+        let backup = staged.root.bundles().join(format!("{}.upgrading-{stamp}", staged.id));
+        let backup_name = backup.file_name().map(|name| name.to_string_lossy().into_owned());
+        let pending = Entry {
+            pending: Some(Pending {
+                kind: if old.is_some() && has_live { PendingKind::Upgrade } else { PendingKind::Install },
+                backup_name: backup_name.filter(|_| has_live),
+                shared_files: Vec::new(),
+                extra: Map::new(),
+            }),
+            ..old.cloned().unwrap_or_else(|| entry.clone())
+        };
+        let ledger_step = |before: Option<Value>, after: &Entry, commit: bool| Step::Ledger {
+            path: ledger.to_owned(),
+            id: staged.id.to_string(),
+            before,
+            after: Some(after.to_value()),
+            commit,
+        };
+        self.steps.push(ledger_step(old.map(Entry::to_value), &pending, false));
+        if !keep_bundle {
+            let staging = staged.root.staging().join(format!("{}-{stamp}", staged.id));
+            self.steps.push(Step::MakeFolder { path: staged.root.staging() });
+            self.steps.push(Step::PlaceTree {
+                path: staging.clone(),
+                object: staged.content_hash.as_str().to_owned(),
+            });
+            if has_live {
+                self.steps.push(Step::Move { from: live.to_owned(), to: backup.clone() });
+            }
+            self.steps.push(Step::Move { from: staging, to: live.to_owned() });
+        }
+        self.steps.push(ledger_step(Some(pending.to_value()), entry, true));
+        if has_live {
+            self.steps.push(Step::DropTree { path: backup });
+        }
+    }
+
+    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry) {
+        if staged.root.scope != Scope::Project {
+            return;
+        }
+        let store = engine.places().consent_store();
+        let root =
+            std::fs::canonicalize(&staged.project_root).unwrap_or_else(|_| staged.project_root.clone());
+        let root = root.to_string_lossy().into_owned();
+        let (consents, _) = shared_files::read_consent(&store);
+        let record = shared_files::consent_record(
+            &root,
+            &staged.id,
+            &entry.integrity,
+            &staged.signature,
+            staged.content_hash.as_str(),
+        );
+        self.roots.push(store.clone());
+        self.steps.push(Step::Consent {
+            path: store,
+            before: consents.find(&root, staged.id.as_str()).map(|record| record.to_value()),
+            root,
+            id: staged.id.to_string(),
+            after: Some(record),
+        });
+    }
+
+    /// The launcher that registrations name, kept pointing at the installed client (D-04).
+    fn launcher(&mut self, engine: &Engine, wirings: &[WiringPlan], state: &mut OwnState) {
+        let Some(client) = engine.client() else { return };
+        if wirings.iter().all(|wiring| wiring.documents.is_empty()) {
+            return;
+        }
+        let launcher = engine.places().launcher();
+        let before = std::fs::read_link(&launcher).ok();
+        if before.as_deref() == Some(client) {
+            return;
+        }
+        self.folders(&launcher, state, &engine.places().global_root());
+        self.roots.push(launcher.clone());
+        self.steps.push(Step::Link { path: launcher, before, after: Some(client.to_owned()) });
+    }
+
+    fn cleanup(&mut self, staged: &Staged) {
+        self.steps.push(Step::DropFolder { path: staged.root.staging() });
+    }
+}

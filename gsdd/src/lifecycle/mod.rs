@@ -1,0 +1,20 @@
+//! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
+
+mod install;
+mod produced;
+mod refusal;
+mod remove;
+mod revoke;
+mod stage;
+mod sweep;
+mod targets;
+mod wiring;
+
+pub(crate) use install::{Prepared, plan_install};
+pub(crate) use produced::{ServerWord, local_server, produced, servers};
+pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
+pub(crate) use remove::{Removal, plan_remove};
+pub(crate) use revoke::plan_revoke;
+pub(crate) use stage::{StageRequest, Staged, Tickets, stage};
+pub(crate) use sweep::sweep;
+pub(crate) use targets::{detected, host_places};

@@ -1,0 +1,256 @@
+//! The plan of a removal: registrations first, files second, the ledger last.
+
+use std::path::PathBuf;
+
+use gsd_proto::api::capability::NotWired;
+use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::Scope;
+use gsdd_core::ids::CapabilityId;
+use gsdd_core::ledger::Entry;
+use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::text::shown;
+
+use super::wiring;
+use super::{from_ledger, from_state};
+use crate::engine::{Engine, Snapshot};
+use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
+
+/// A removal.
+pub(crate) struct Removal {
+    pub(crate) plan: Plan,
+    pub(crate) id: CapabilityId,
+    pub(crate) scope: &'static str,
+    pub(crate) version: Option<String>,
+    /// Surfaces that are taken out.
+    pub(crate) taken_out: Vec<String>,
+    /// What stays, and why.
+    pub(crate) left: Vec<NotWired>,
+}
+
+/// Plans the removal of `id`.
+///
+/// # Errors
+/// When it is not installed, is required by others, or a host file can't be edited: then nothing of it is forgotten
+/// and its scripts stay, because a registration still names them (FR-003).
+pub(crate) fn plan_remove(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    ctx: &Context,
+    id: &str,
+    scope: Option<Scope>,
+    purge_data: bool,
+) -> Result<Removal, WireError> {
+    let places = engine.places();
+    let Ok(id) = CapabilityId::parse(id) else {
+        return Err(not_installed(id, snapshot));
+    };
+    let root = find_root(engine, snapshot, &id, scope)?;
+    let ledger_path = root.ledger();
+    let entry = shared_files::read_ledger(&ledger_path)
+        .map_err(|failure| from_ledger(&ledger_path, &failure))?
+        .and_then(|ledger| ledger.get(id.as_str()));
+    let state_path = places.own_state();
+    let (mut state, before_bytes) =
+        OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
+    let before_state = state.clone();
+
+    let mut steps = Vec::new();
+    let mut roots = vec![root.gsd(), ledger_path.clone(), state_path.clone(), places.objects()];
+    let mut taken_out = Vec::new();
+    let mut left = Vec::new();
+    let mut emptied = Vec::new();
+    let mut files = Vec::new();
+    let places_of_it: Vec<TargetKey> = before_state
+        .targets
+        .values()
+        .filter(|target| target.root == root.dir && target.capabilities.contains_key(id.as_str()))
+        .map(|target| TargetKey {
+            runtime: target.runtime.clone(),
+            scope: wiring_scope(&root),
+            root: root.dir.clone(),
+        })
+        .collect();
+    for key in places_of_it {
+        let Some(descriptor) = engine.shipped().descriptors.get(&key.runtime) else {
+            left.push(NotWired {
+                surface: key.runtime.clone(),
+                reason: "this host is not described any more".to_owned(),
+            });
+            continue;
+        };
+        let mut wiring = wiring::plan_wiring(&mut state, &key, id.as_str(), None, descriptor);
+        if let Some(stuck) = wiring.stuck.pop() {
+            let mut error = stuck;
+            error.message = format!("{id} was not removed: {}", error.message);
+            return Err(error.with_fix("then remove it again", &["gsdctl", "remove", id.as_str()]));
+        }
+        roots.append(&mut wiring.roots);
+        steps.append(&mut wiring.documents);
+        files.append(&mut wiring.files);
+        emptied.append(&mut wiring.emptied);
+        taken_out.append(&mut wiring.wired);
+        left.append(&mut wiring.not_wired);
+    }
+    steps.append(&mut files);
+    let launcher_goes = before_state.anything_wired() && !state.anything_wired();
+    if launcher_goes && let Ok(target) = std::fs::read_link(places.launcher()) {
+        roots.push(places.launcher());
+        steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
+    }
+    revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
+
+    let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
+    let mut folders = state.folders.remove(&root.dir.display().to_string()).unwrap_or_default();
+    if launcher_goes {
+        folders.extend(state.folders.remove(&places.gsd_home.display().to_string()).unwrap_or_default());
+    }
+    let others_installed = shared_files::read_ledger(&ledger_path)
+        .ok()
+        .flatten()
+        .is_some_and(|ledger| ledger.iter().any(|entry| entry.id != id));
+    if others_installed {
+        state.folders.insert(root.dir.display().to_string(), folders.clone());
+    }
+    steps.push(Step::WriteFile {
+        path: state_path,
+        before: before_bytes.map(FileBytes),
+        after: FileBytes(state.to_bytes()),
+        mode: Some(0o600),
+        why: "our records".to_owned(),
+    });
+    let live = root.bundle(&id);
+    let discard = root.bundles().join(format!("{id}.discard-{}-{}", std::process::id(), clock::epoch_ms()));
+    if live.exists() || std::fs::symlink_metadata(&live).is_ok() {
+        steps.push(Step::Move { from: live, to: discard.clone() });
+    }
+    steps.push(Step::Ledger {
+        path: ledger_path,
+        id: id.to_string(),
+        before: entry.as_ref().map(Entry::to_value),
+        after: None,
+        commit: true,
+    });
+    steps.push(Step::DropTree { path: discard });
+    if purge_data {
+        steps.push(Step::DropTree { path: root.capability_data(&id) });
+    }
+    if let Some(taken) = taken
+        && !state.taken.values().any(|other| other.content_hash == taken.content_hash)
+    {
+        steps.push(Step::DropTree { path: engine.objects().path(&taken.content_hash) });
+    }
+    emptied.extend(folders);
+    emptied.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    emptied.dedup();
+    for folder in emptied {
+        roots.push(folder.clone());
+        steps.push(Step::DropFolder { path: folder });
+    }
+    let _ = ctx;
+    Ok(Removal {
+        plan: Plan { verb: Verb::Remove, id: id.to_string(), roots, steps },
+        scope: root.word(),
+        version: entry.map(|entry| entry.version),
+        id,
+        taken_out,
+        left,
+    })
+}
+
+fn wiring_scope(root: &ScopeRoot) -> gsdd_core::runtime::WiringScope {
+    match root.scope {
+        Scope::Project => gsdd_core::runtime::WiringScope::Project,
+        Scope::Global | Scope::FirstParty => gsdd_core::runtime::WiringScope::Global,
+    }
+}
+
+/// The scope that has it: by ledger, by bundle, or by what we wired.
+fn find_root(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    id: &CapabilityId,
+    scope: Option<Scope>,
+) -> Result<ScopeRoot, WireError> {
+    let project = ScopeRoot::project(&snapshot.project_root);
+    let global = engine.places().global_root();
+    let wished: Vec<ScopeRoot> = match scope {
+        Some(Scope::Project) => vec![project],
+        Some(Scope::Global | Scope::FirstParty) => vec![global],
+        None if project.dir == global.dir => vec![global],
+        None => vec![global, project],
+    };
+    let mut having: Vec<ScopeRoot> = wished
+        .into_iter()
+        .filter(|root| {
+            let listed = shared_files::ledger_entry(&root.ledger(), id.as_str());
+            // A ledger that can't be read is reported by the plan itself.
+            listed.map_or(true, |entry| entry.is_some()) || root.bundle(id).exists()
+        })
+        .collect();
+    if having.len() > 1 {
+        return Err(WireError::new(
+            Code::UsageInvalid,
+            format!("{id} is installed globally and in this project"),
+        )
+        .with_fix("say which one", &["gsdctl", "remove", id.as_str(), "--scope", "global"])
+        .with_fix("or", &["gsdctl", "remove", id.as_str(), "--scope", "project"]));
+    }
+    match having.pop() {
+        Some(root) if root.scope == Scope::Project && root.planted_link().is_some() => Err(WireError::new(
+            Code::PolicyBlocked,
+            format!("{} leads somewhere else, so nothing below it is deleted", root.gsd().display()),
+        )
+        .at_file(root.gsd())
+        .with_fix("remove the symlink yourself", &[])),
+        Some(root) => Ok(root),
+        None => Err(not_installed(id.as_str(), snapshot)),
+    }
+}
+
+fn not_installed(id: &str, snapshot: &Snapshot) -> WireError {
+    if snapshot.composition.registry.get(id).is_some_and(|composed| composed.scope == Scope::FirstParty) {
+        return WireError::new(
+            Code::PolicyBlocked,
+            format!("{} is shipped with gsdd and can't be removed", shown(id)),
+        )
+        .with_fix("switch it off instead", &["gsdctl", "disable", id]);
+    }
+    let mut error = WireError::new(Code::NotFound, format!("{} is not installed", shown(id)));
+    let close = snapshot
+        .overlays
+        .iter()
+        .map(|overlay| overlay.dir_name.as_str())
+        .find(|name| name.starts_with(id) || id.starts_with(name) || name.contains(id));
+    if let Some(close) = close.filter(|_| !id.is_empty()) {
+        error = error.with_fix("did you mean", &["gsdctl", "remove", close]);
+    }
+    error.with_fix("see what is installed", &["gsdctl", "list"])
+}
+
+fn revoke(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    root: &ScopeRoot,
+    id: &CapabilityId,
+    steps: &mut Vec<Step>,
+    roots: &mut Vec<PathBuf>,
+) {
+    if root.scope != Scope::Project {
+        return;
+    }
+    let store = engine.places().consent_store();
+    let project =
+        std::fs::canonicalize(&snapshot.project_root).unwrap_or_else(|_| snapshot.project_root.clone());
+    let project = project.to_string_lossy().into_owned();
+    let (consents, _) = shared_files::read_consent(&store);
+    if let Some(record) = consents.find(&project, id.as_str()) {
+        roots.push(store.clone());
+        steps.push(Step::Consent {
+            path: store,
+            root: project,
+            id: id.to_string(),
+            before: Some(record.to_value()),
+            after: None,
+        });
+    }
+}

@@ -1,0 +1,360 @@
+//! Staging: a bundle is fetched and judged, and nothing is active.
+//!
+//! The whole bundle stays in memory: what is shown, hashed, agreed to and written are the same bytes (T40, T41).
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::{
+    Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead, Scope, check_install,
+};
+use gsdd_core::ids::{self, CapabilityId};
+use gsdd_core::json;
+use gsdd_core::manifest::{Manifest, Problem, assess};
+use gsdd_core::source::SourceSpec;
+use gsdd_core::source::compat::{EngineVerdict, judge_engines};
+use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
+use gsdd_core::text::shown;
+use gsdd_core::trust::{
+    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, sha256,
+};
+use gsdd_core::version::EngineRange;
+use serde_json::Value;
+
+use crate::engine::{Engine, Snapshot};
+use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
+use crate::fs::bundle_tree::BundleTree;
+use crate::source::{self, Caller};
+use crate::store::ScopeRoot;
+
+/// How long a staged bundle is kept for its commit.
+const LIFETIME: Duration = Duration::from_secs(15 * 60);
+/// Bundles that wait at the same time.
+const MAX_WAITING: usize = 16;
+
+/// What to stage.
+pub(crate) struct StageRequest<'a> {
+    pub(crate) ctx: &'a Context,
+    pub(crate) spec: &'a str,
+    pub(crate) scope: Scope,
+    pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) offline: bool,
+}
+
+/// A bundle that was judged and waits.
+pub(crate) struct Staged {
+    pub(crate) ctx: Context,
+    pub(crate) id: CapabilityId,
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) tree: BundleTree,
+    pub(crate) root: ScopeRoot,
+    pub(crate) project_root: PathBuf,
+    pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) source: String,
+    pub(crate) commit: Option<String>,
+    pub(crate) content_hash: ContentHash,
+    pub(crate) signature: String,
+    pub(crate) consent_digest: String,
+    pub(crate) disclosure: Disclosure,
+    pub(crate) facts: FileFacts,
+    pub(crate) warnings: Vec<String>,
+    since: Instant,
+}
+
+/// Staged bundles by ticket.
+#[derive(Default)]
+pub(crate) struct Tickets(Mutex<HashMap<String, Arc<Staged>>>);
+
+impl std::fmt::Debug for Tickets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tickets").finish_non_exhaustive()
+    }
+}
+
+impl Tickets {
+    /// Keeps a bundle; the oldest gives way when too many wait.
+    pub(crate) fn keep(&self, staged: Arc<Staged>) -> String {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|_, staged| staged.since.elapsed() < LIFETIME);
+        if waiting.len() >= MAX_WAITING
+            && let Some(oldest) =
+                waiting.iter().min_by_key(|(_, staged)| staged.since).map(|(ticket, _)| ticket.clone())
+        {
+            waiting.remove(&oldest);
+        }
+        let nonce = std::hash::RandomState::new().build_hasher().finish();
+        let ticket = format!("{}-{nonce:016x}", staged.id);
+        waiting.insert(ticket.clone(), staged);
+        ticket
+    }
+
+    /// The bundle of a ticket.
+    pub(crate) fn get(&self, ticket: &str) -> Result<Arc<Staged>, WireError> {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let staged = waiting.get(ticket).filter(|staged| staged.since.elapsed() < LIFETIME);
+        staged.cloned().ok_or_else(|| {
+            WireError::new(Code::NotFound, "this staged bundle is not kept any more")
+                .with_fix("run the same install command again", &[])
+        })
+    }
+
+    /// Forgets a bundle.
+    pub(crate) fn drop(&self, ticket: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(ticket).is_some()
+    }
+}
+
+/// Fetches and judges; blocks.
+///
+/// # Errors
+/// The first stage that refuses, with all problems of that stage.
+pub(crate) fn stage(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    request: &StageRequest<'_>,
+) -> Result<Staged, WireError> {
+    let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
+        let mut error =
+            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", shown(request.spec)));
+        if !refusal.hint.is_empty() {
+            error = error.with_fix(refusal.hint, &[]);
+        }
+        error
+    })?;
+    let project_root = snapshot.project_root.clone();
+    let root = match request.scope {
+        Scope::Project => ScopeRoot::project(&project_root),
+        Scope::Global | Scope::FirstParty => engine.places().global_root(),
+    };
+    refuse_planted(&root)?;
+    judge_policy(&spec, &project_root)?;
+    let workspace = engine.places().state.join("fetch");
+    crate::fs::atomic::private_folder(&workspace)
+        .map_err(|error| WireError::new(Code::IoFailed, error.to_string()).at_file(&workspace))?;
+    let caller = Caller {
+        ctx: request.ctx,
+        workspace,
+        project_root: (request.scope == Scope::Project).then(|| project_root.clone()),
+        offline: request.offline,
+    };
+    let fetched = source::fetch(&spec, &caller)?;
+    let (id, manifest, warnings) = judge_manifest(engine, snapshot, &fetched.tree, request.scope)?;
+    let facts = facts_of(&fetched.tree);
+    let mut disclosure = Disclosure::collect(&manifest.raw);
+    // The document of a command family instructs the agent as a skill does.
+    disclosure.add_documents(fetched.tree.files.keys().map(String::as_str));
+    refuse_missing_files(&id, &disclosure, &fetched.tree)?;
+    let content_hash = fetched.tree.content_hash();
+    let signature = disclosure_signature(&manifest.raw);
+    Ok(Staged {
+        ctx: request.ctx.clone(),
+        consent_digest: consent_digest(&content_hash, &signature, &disclosure),
+        id,
+        manifest,
+        tree: fetched.tree,
+        root,
+        project_root,
+        runtimes: request.runtimes.clone(),
+        source: fetched.recorded,
+        commit: fetched.commit,
+        content_hash,
+        signature,
+        disclosure,
+        facts,
+        warnings,
+        since: Instant::now(),
+    })
+}
+
+fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
+    let Some(link) = root.planted_link().filter(|_| root.scope == Scope::Project) else { return Ok(()) };
+    Err(WireError::new(
+        Code::PolicyBlocked,
+        format!("{} is a symlink, so an install could land somewhere else", link.display()),
+    )
+    .at_file(&link)
+    .with_fix("replace it by a folder, then run the same command again", &[]))
+}
+
+fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
+    let path = project_root.join(".planning").join("config.json");
+    let bytes = bounded_read::read(&path, MAX_FILE);
+    let policy = KnownRegistries::from_project_config(match &bytes {
+        Ok(bytes) => ConfigFile::Bytes(bytes),
+        Err(ReadFailure::Missing) => ConfigFile::Absent,
+        Err(_) => ConfigFile::Unreadable,
+    });
+    policy.judge(spec, None).map_err(|block| {
+        WireError::new(
+            Code::PolicySourceBlocked,
+            format!("{} may not be installed from: {block}", shown(spec.host().unwrap_or(&spec.recorded()))),
+        )
+        .caused_by(format!("{} of this project", gsdd_core::source::policy::POLICY_KEY))
+        .at_file(&path)
+        .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
+    })
+}
+
+fn judge_manifest(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    tree: &BundleTree,
+    scope: Scope,
+) -> Result<(CapabilityId, Arc<Manifest>, Vec<String>), WireError> {
+    let base = engine.base();
+    let file = tree.file("capability.json").ok_or_else(|| {
+        WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
+            .with_fix("point at the folder that holds it; for git: URL#ref:path/in/repo", &[])
+    })?;
+    let declared = json::parse_lenient(&file.bytes);
+    let declared =
+        declared.as_ref().and_then(|value| value.get("id")).and_then(Value::as_str).unwrap_or_default();
+    // The folder is named after the id, so the rule that both agree can't fail here; every other rule can.
+    let assessed = assess(declared, &file.bytes, base.contract());
+    let Some(manifest) = assessed.manifest.clone().filter(|_| assessed.problems.is_empty()) else {
+        return Err(invalid(&assessed.problems, "capability.json"));
+    };
+    let id = manifest.id.clone();
+    if let Some(prefix) = ids::reserved_prefix(id.as_str()) {
+        return Err(WireError::new(
+            Code::PolicyBlocked,
+            format!("the id {id} starts with {prefix}, which is reserved for shipped capabilities"),
+        )
+        .with_fix("ask the author to rename the capability", &[]));
+    }
+    if base.registry().get(id.as_str()).is_some() {
+        return Err(WireError::new(
+            Code::ComposeCollision,
+            format!("{id} is the id of a shipped capability"),
+        )
+        .with_fix("ask the author to rename the capability", &[]));
+    }
+    let satisfies =
+        |range: &str| EngineRange::parse(range).is_ok_and(|range| range.satisfies(base.gsd_version()));
+    if let EngineVerdict::Incompatible { range, downgrade_to } = judge_engines(&manifest.raw, satisfies) {
+        let mut error = WireError::new(
+            Code::CompatEngines,
+            format!(
+                "{id} {} needs GSD {}, this is GSD {}",
+                shown(&manifest.version),
+                shown(&range),
+                base.gsd_version()
+            ),
+        );
+        if let Some(older) = downgrade_to {
+            error = error.with_fix(
+                format!("version {} of it would fit: name its tag in the source", shown(&older)),
+                &[],
+            );
+        }
+        return Err(error);
+    }
+    let fragments: BTreeMap<String, FragmentRead> =
+        assessed.fragment_paths.iter().map(|path| (path.clone(), fragment(tree, path))).collect();
+    let candidate = Candidate {
+        dir_name: id.to_string(),
+        scope,
+        demoted: false,
+        bundle_dir: String::new(),
+        ledger: LedgerState::Committed,
+        consent: ConsentVerdict::Granted,
+        manifest: ManifestRead::Read(Arc::new(assessed)),
+        fragments,
+        config_home: None,
+    };
+    let others: Vec<Candidate> = snapshot
+        .candidates()
+        .filter(|other| !(other.dir_name == id.as_str() && other.scope == scope))
+        .filter(|other| scope == Scope::Project || other.scope == Scope::Global)
+        .cloned()
+        .collect();
+    let problems = check_install(base, &others, &candidate);
+    if !problems.is_empty() {
+        let mut error = invalid(&problems, "capability.json");
+        if problems.iter().any(|problem| problem.rule.as_str().starts_with("overlay.")) {
+            error.code = Code::ComposeCollision.name().into();
+            error.exit = Code::ComposeCollision.exit();
+        }
+        return Err(error);
+    }
+    let warnings = match &candidate.manifest {
+        ManifestRead::Read(assessed) => {
+            assessed.warnings.iter().map(|warning| shown(&warning.message)).collect()
+        }
+        ManifestRead::Missing | ManifestRead::Unreadable(_) => Vec::new(),
+    };
+    Ok((id, manifest, warnings))
+}
+
+fn fragment(tree: &BundleTree, path: &str) -> FragmentRead {
+    match tree.file(path.strip_prefix("./").unwrap_or(path)) {
+        None => FragmentRead::Refused("the bundle does not contain it".to_owned()),
+        Some(file) => match std::str::from_utf8(&file.bytes) {
+            Ok(text) => FragmentRead::Text(text.into()),
+            Err(_) => FragmentRead::Refused("it is not UTF-8 text".to_owned()),
+        },
+    }
+}
+
+/// All problems of a manifest in one error.
+fn invalid(problems: &[Problem], file: &str) -> WireError {
+    let what = match problems {
+        [] => "the manifest is not valid".to_owned(),
+        [one] => shown(&one.message),
+        many => format!("the manifest has {} problems", many.len()),
+    };
+    let mut error = WireError::new(Code::ManifestInvalid, what).at_file(file);
+    if let Some(first) = problems.first() {
+        error = error.at_pointer(first.pointer.clone());
+        error.where_.get_or_insert_default().line = Some(first.line);
+    }
+    for problem in problems {
+        let place = if problem.line == 0 {
+            String::new()
+        } else {
+            format!(" (line {}, column {})", problem.line, problem.column)
+        };
+        error = error.caused_by(format!("{}: {}{place}", problem.rule.as_str(), shown(&problem.message)));
+    }
+    let fixes: std::collections::BTreeSet<&str> =
+        problems.iter().map(|problem| problem.fix.as_str()).collect();
+    for fix in fixes.into_iter().filter(|fix| !fix.is_empty()).take(5) {
+        error = error.with_fix(fix, &[]);
+    }
+    error
+}
+
+fn facts_of(tree: &BundleTree) -> FileFacts {
+    let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
+    FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect() }
+}
+
+/// A declared script that is not there would fail on each tool call.
+fn refuse_missing_files(
+    id: &CapabilityId,
+    disclosure: &Disclosure,
+    tree: &BundleTree,
+) -> Result<(), WireError> {
+    let absent = disclosure.executable_files().into_iter().filter(|file| tree.file(file).is_none());
+    let problems: Vec<String> = disclosure
+        .unusable_files()
+        .into_iter()
+        .map(|file| format!("{} can't be a file of a bundle", shown(&file)))
+        .chain(absent.map(|file| format!("{} is declared and not in the bundle", shown(&file))))
+        .collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let mut error =
+        WireError::new(Code::ManifestInvalid, format!("{id} declares scripts that it does not have"))
+            .at_file("capability.json")
+            .with_fix("ask the author to ship them", &[]);
+    for problem in problems {
+        error = error.caused_by(problem);
+    }
+    Err(error)
+}

@@ -1,0 +1,93 @@
+//! `capability.*`: stage, commit, discard, remove.
+
+use std::sync::Arc;
+
+use gsd_proto::api::capability::{
+    Commit, CommitParams, Discard, DiscardParams, Done, Outcome, Remove, RemoveParams, Stage, StageParams,
+    StageResult,
+};
+use gsd_proto::{Code, WireError};
+use gsdd_core::compose::Scope;
+use jsonrpsee_core::RegisterMethodError;
+use jsonrpsee_core::server::RpcModule;
+
+use super::{register, wire};
+use crate::app::App;
+use crate::engine::RemoveWish;
+use crate::lifecycle::{self, StageRequest};
+
+/// Adds the methods of this namespace.
+pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
+    register::<Stage, _, _>(module, stage)?;
+    register::<Commit, _, _>(module, commit)?;
+    register::<Discard, _, _>(module, discard)?;
+    register::<Remove, _, _>(module, remove)
+}
+
+async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireError> {
+    let scope = wire::scope(params.scope.as_deref())?.unwrap_or(Scope::Global);
+    let engine = app.engine.clone();
+    let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
+    // Fetching blocks, and takes as long as the source does.
+    let work = tokio::task::spawn_blocking({
+        let snapshot = Arc::clone(&snapshot);
+        move || {
+            let request = StageRequest {
+                ctx: &params.ctx,
+                spec: &params.spec,
+                scope,
+                runtimes: params.runtimes.clone(),
+                offline: params.offline,
+            };
+            let staged = lifecycle::stage(&engine, &snapshot, &request)?;
+            let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
+            Ok::<_, WireError>((staged, prepared))
+        }
+    });
+    let (staged, prepared) =
+        work.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))??;
+    let staged = Arc::new(staged);
+    let ticket = app.tickets.keep(Arc::clone(&staged));
+    Ok(wire::staged(&staged, &prepared, ticket, &snapshot))
+}
+
+async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireError> {
+    let staged = app.tickets.get(&params.ticket)?;
+    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await?;
+    app.tickets.drop(&params.ticket);
+    Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
+}
+
+async fn discard(app: Arc<App>, params: DiscardParams) -> Result<Done, WireError> {
+    Ok(Done {
+        snapshot: app.engine.generation(),
+        changed: app.tickets.drop(&params.ticket),
+        ..Done::default()
+    })
+}
+
+async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireError> {
+    let scope = wire::scope(params.scope.as_deref())?;
+    let project = app.engine.project_of(&params.ctx);
+    if params.dry_run {
+        let snapshot = app.engine.snapshot(&project).await?;
+        let removal = lifecycle::plan_remove(
+            &app.engine,
+            &snapshot,
+            &params.ctx,
+            &params.id,
+            scope,
+            params.purge_data,
+        )?;
+        return Ok(wire::removed(&[removal], "planned", &snapshot));
+    }
+    let wish = RemoveWish {
+        ctx: params.ctx,
+        id: params.id,
+        scope,
+        purge_data: params.purge_data,
+        cascade: params.cascade,
+    };
+    let done = app.engine.remove(project, wish).await?;
+    Ok(wire::removed(&done.value, "removed", &done.snapshot))
+}

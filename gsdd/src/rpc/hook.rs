@@ -1,0 +1,346 @@
+//! `hook.*`: the hot path. What it costs is held by the benchmark; nothing is added here without a number.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gsd_proto::api::hook::{
+    Evaluate, EvaluateParams, EvaluateResult, HookRow, HostReply, List, ListParams, ListResult, Report,
+    ReportParams, ReportResult, Run, Script,
+};
+use gsd_proto::{Code, Context, WireError};
+use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
+use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
+use gsdd_core::text::shown;
+use jsonrpsee_core::RegisterMethodError;
+use jsonrpsee_core::server::RpcModule;
+
+use super::{register, wire};
+use crate::app::App;
+use crate::engine::{Engine, NotRunnable, Overlay, Snapshot, WiredHook};
+use crate::hook_runs::HookKey;
+use crate::lifecycle;
+
+/// Time limit of a script when the host states none, in milliseconds.
+const DEFAULT_TIMEOUT_MS: u64 = 60_000;
+
+/// Adds the methods of this namespace.
+pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
+    register::<Evaluate, _, _>(module, evaluate)?;
+    register::<Report, _, _>(module, report)?;
+    register::<List, _, _>(module, list)
+}
+
+async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateResult, WireError> {
+    let (descriptor, place) = host(&app.engine, &params.host)?;
+    // Hosts follow a `cd` of their shell tool; the payload says where the session is.
+    if let Some(cwd) =
+        params.payload.get("cwd").and_then(|cwd| cwd.as_str()).filter(|cwd| cwd.starts_with('/'))
+    {
+        params.ctx.cwd = cwd.into();
+    }
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let rule = place.events.get(&params.event);
+    let matching = matching(&snapshot, descriptor, rule, &params);
+    if matching.is_empty() {
+        return Ok(EvaluateResult {
+            snapshot: snapshot.generation,
+            reply: Some(HostReply::default()),
+            ..EvaluateResult::default()
+        });
+    }
+    let engine = app.engine.clone();
+    let timeout_ms = timeout_ms(place);
+    // Verifying reads files when they changed.
+    let result = tokio::task::spawn_blocking({
+        let snapshot = Arc::clone(&snapshot);
+        let host = params.host.clone();
+        let event = params.event.clone();
+        move || scripts(&engine, &snapshot, &matching, &params.ctx, &host, &event, timeout_ms)
+    });
+    let (scripts, notices) =
+        result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
+    let reply = match (scripts.is_empty(), rule) {
+        (true, Some(rule)) => Some(wire::host_reply(noticed(&notices, &app, descriptor, rule))),
+        (true, None) => Some(HostReply::default()),
+        (false, _) => None,
+    };
+    Ok(EvaluateResult { snapshot: snapshot.generation, scripts, reply, notices, ..EvaluateResult::default() })
+}
+
+async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, WireError> {
+    let (descriptor, place) = host(&app.engine, &params.host)?;
+    let unknown = EventRule::default();
+    let rule = place.events.get(&params.event).unwrap_or(&unknown);
+    let runs: Vec<ScriptRun<'_>> = params.runs.iter().map(run).collect();
+    for (run, wire) in runs.iter().zip(&params.runs) {
+        let failed = !matches!(run.outcome, Outcome::Exit(0 | 2));
+        let key = HookKey {
+            host: params.host.clone(),
+            event: params.event.clone(),
+            capability: wire.capability.clone(),
+            script: wire.script.clone(),
+        };
+        if failed {
+            tracing::warn!(capability = %shown(&key.capability), script = %shown(&key.script), outcome = ?run.outcome, "a hook failed");
+        }
+        app.hook_runs.record(key, wire.duration_us, failed);
+    }
+    let mut answer = merge(&runs, rule);
+    answer.messages.extend(params.notices.iter().cloned());
+    let reply = match &descriptor.surfaces {
+        Some(surfaces) => render(&answer, &params.event, rule, surfaces.reply.dialect),
+        None => gsdd_core::hooks::HostReply::default(),
+    };
+    Ok(ReportResult {
+        snapshot: app.engine.generation(),
+        warnings: Vec::new(),
+        reply: wire::host_reply(reply),
+    })
+}
+
+async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError> {
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let mut items = Vec::new();
+    for (declared, hooks) in &snapshot.hooks {
+        for hook in hooks {
+            let Some(overlay) = snapshot.overlays.get(hook.overlay) else { continue };
+            for target in snapshot.own.targets.values().filter(|target| target.root == overlay.root) {
+                if !target.capabilities.contains_key(&hook.capability) {
+                    continue;
+                }
+                let Ok((_, place)) = host(&app.engine, &target.runtime) else { continue };
+                let Some(event) = place.host_event(declared) else { continue };
+                let key = HookKey {
+                    host: target.runtime.clone(),
+                    event: event.to_owned(),
+                    capability: hook.capability.clone(),
+                    script: hook.script.clone(),
+                };
+                let count = app.hook_runs.get(&key);
+                let times = count.times.summary();
+                items.push(HookRow {
+                    host: key.host,
+                    event: key.event,
+                    matcher: hook.matcher_text.as_deref().map(shown),
+                    capability: key.capability,
+                    script: key.script,
+                    calls: count.calls,
+                    p50_us: times.p50_us,
+                    p99_us: times.p99_us,
+                    failures: count.failures,
+                });
+            }
+        }
+    }
+    Ok(ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items })
+}
+
+fn host<'a>(engine: &'a Engine, id: &str) -> Result<(&'a Descriptor, &'a HooksPlace), WireError> {
+    let descriptor = engine.shipped().descriptors.get(id);
+    let place = descriptor.and_then(|descriptor| descriptor.surfaces.as_ref()?.hooks.as_ref());
+    descriptor.zip(place).ok_or_else(|| {
+        WireError::new(Code::CompatRuntime, format!("`{}` is no host whose hooks can be answered", shown(id)))
+            .with_fix("see the hosts", &["gsdctl", "runtime", "list"])
+    })
+}
+
+/// Hooks of capabilities that are wired into this host, active, and whose matcher fits; in capability order.
+fn matching(
+    snapshot: &Snapshot,
+    descriptor: &Descriptor,
+    rule: Option<&EventRule>,
+    params: &EvaluateParams,
+) -> Vec<WiredHook> {
+    let name = rule
+        .and_then(|rule| rule.matcher_on.as_deref())
+        .and_then(|member| params.payload.get(member))
+        .and_then(|value| value.as_str());
+    let neutral = rule.and_then(|rule| rule.neutral.as_deref()).filter(|neutral| *neutral != params.event);
+    let declared = [Some(params.event.as_str()), neutral].into_iter().flatten();
+    let mut hooks: Vec<&WiredHook> = declared
+        .filter_map(|event| snapshot.hooks.get(event))
+        .flatten()
+        .filter(|hook| hook.matcher.matches(name))
+        .filter(|hook| is_wired(snapshot, descriptor, hook))
+        .collect();
+    if hooks.is_empty() {
+        return Vec::new();
+    }
+    hooks.sort_by(|left, right| left.capability.cmp(&right.capability));
+    hooks.into_iter().cloned().collect()
+}
+
+fn is_wired(snapshot: &Snapshot, descriptor: &Descriptor, hook: &WiredHook) -> bool {
+    let Some(overlay) = snapshot.overlays.get(hook.overlay) else { return false };
+    let supported =
+        overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
+    supported
+        && snapshot.own.targets.values().any(|target| {
+            target.runtime == descriptor.id
+                && target.root == overlay.root
+                && target.capabilities.contains_key(&hook.capability)
+        })
+}
+
+/// Verified scripts, and a notice for each capability of which nothing may run.
+fn scripts(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    hooks: &[WiredHook],
+    ctx: &Context,
+    host: &str,
+    event: &str,
+    timeout_ms: u64,
+) -> (Vec<Script>, Vec<String>) {
+    let config_home = engine
+        .shipped()
+        .descriptors
+        .get(host)
+        .and_then(|descriptor| lifecycle::host_places(descriptor, ctx, engine.places(), None))
+        .map(|places| places.config_home);
+    let enabled = snapshot.enabled_skills(config_home.as_deref());
+    let mut scripts = Vec::new();
+    let mut notices = Vec::new();
+    for hook in hooks.iter().filter(|hook| snapshot.is_active(&hook.capability, &enabled)) {
+        let Some(overlay) = snapshot.overlays.get(hook.overlay) else { continue };
+        let id = &hook.capability;
+        let Some(agreed) = &overlay.agreed else {
+            push_once(
+                &mut notices,
+                format!("gsdd: nobody agreed to capability {id}, so its {event} hook did not run"),
+            );
+            continue;
+        };
+        match engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()) {
+            Ok(runnable) => {
+                let script = hook.script.strip_prefix("./").unwrap_or(&hook.script);
+                scripts.push(Script {
+                    capability: id.clone(),
+                    script: hook.script.clone(),
+                    argv: argv(&runnable.folder.join(script)),
+                    env: environment(overlay, snapshot, &runnable.folder),
+                    cwd: ctx.cwd.clone(),
+                    timeout_ms,
+                    content_hash: runnable.content_hash,
+                });
+            }
+            Err(problem) => {
+                let remedy = match problem {
+                    NotRunnable::Changed => {
+                        format!("install it again to agree to the new files, or run: gsdctl remove {id}")
+                    }
+                    NotRunnable::Unreadable(_) | NotRunnable::Store(_) => {
+                        format!("install it again, or run: gsdctl remove {id}")
+                    }
+                };
+                push_once(
+                    &mut notices,
+                    format!(
+                        "gsdd: the {event} hook of capability {id} did NOT run: {}; {remedy}",
+                        shown(&problem.to_string())
+                    ),
+                );
+            }
+        }
+    }
+    (scripts, notices)
+}
+
+fn push_once(notices: &mut Vec<String>, notice: String) {
+    if !notices.contains(&notice) {
+        notices.push(notice);
+    }
+}
+
+/// JavaScript runs under `node`, as upstream runs it; a script that lost its execute bit still runs through the
+/// interpreter that its first line names (FR-014).
+pub(super) fn argv(script: &std::path::Path) -> Vec<String> {
+    let path = script.to_string_lossy().into_owned();
+    let extension = script.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if matches!(extension, "js" | "cjs" | "mjs") {
+        return vec!["node".to_owned(), path];
+    }
+    if is_executable(script) {
+        return vec![path];
+    }
+    let head = crate::fs::bounded_read::read(script, crate::fs::bounded_read::MAX_FILE).unwrap_or_default();
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut words: Vec<String> = std::str::from_utf8(first)
+        .ok()
+        .and_then(|line| line.trim_end().strip_prefix("#!"))
+        .map(|line| line.split_whitespace().map(ToOwned::to_owned).collect())
+        .unwrap_or_default();
+    if words.is_empty() {
+        words.push("/bin/sh".to_owned());
+    }
+    words.push(path);
+    words
+}
+
+#[cfg(unix)]
+fn is_executable(path: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::path::Path) -> bool {
+    true
+}
+
+fn environment(overlay: &Overlay, snapshot: &Snapshot, bundle: &std::path::Path) -> BTreeMap<String, String> {
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    BTreeMap::from([
+        ("GSD_CAPABILITY_ID".to_owned(), overlay.dir_name.clone()),
+        ("GSD_CAPABILITY_ROOT".to_owned(), text(bundle)),
+        ("GSD_PROJECT_ROOT".to_owned(), text(&snapshot.project_root)),
+    ])
+}
+
+fn timeout_ms(place: &HooksPlace) -> u64 {
+    match place.timeout {
+        Some(timeout) => match timeout.unit {
+            TimeUnit::Seconds => u64::from(timeout.value) * 1000,
+            TimeUnit::Milliseconds => u64::from(timeout.value),
+        },
+        None => DEFAULT_TIMEOUT_MS,
+    }
+}
+
+/// Nothing may run: the person is told through the host, and the call passes.
+fn noticed(
+    notices: &[String],
+    app: &App,
+    descriptor: &Descriptor,
+    rule: &EventRule,
+) -> gsdd_core::hooks::HostReply {
+    for notice in notices {
+        tracing::warn!("{notice}");
+    }
+    let _ = app;
+    let answer = Answer { messages: notices.to_vec(), ..Answer::default() };
+    match &descriptor.surfaces {
+        Some(surfaces) => render(&answer, "", rule, surfaces.reply.dialect),
+        None => gsdd_core::hooks::HostReply::default(),
+    }
+}
+
+fn run(wire: &Run) -> ScriptRun<'_> {
+    let outcome = match (wire.timed_out, wire.not_started.is_some(), wire.exit, wire.signal) {
+        (true, _, _, _) => Outcome::TimedOut,
+        (_, true, _, _) => Outcome::NotStarted,
+        (_, _, Some(status), _) => Outcome::Exit(status),
+        (_, _, None, signal) => Outcome::Signal(signal.unwrap_or(0)),
+    };
+    ScriptRun {
+        capability: &wire.capability,
+        script: &wire.script,
+        outcome,
+        stdout: &wire.stdout,
+        stderr: if wire.stderr.is_empty() {
+            wire.not_started.as_deref().unwrap_or_default()
+        } else {
+            &wire.stderr
+        },
+    }
+}

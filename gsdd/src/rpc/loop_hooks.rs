@@ -1,0 +1,115 @@
+//! `loop.*`: what is active at a point of the loop.
+
+use std::sync::Arc;
+
+use gsd_proto::api::loop_hooks::{
+    Point, Points, PointsParams, PointsResult, Render, RenderParams, RenderResult,
+};
+use gsd_proto::{Code, WireError};
+use gsdd_core::loop_hooks::{HookKind, MissingGate, PointHook, advisory, envelope, markdown, select};
+use gsdd_core::registry::{LoopPoint, PointHooks, Wired};
+use gsdd_core::text::shown;
+use jsonrpsee_core::RegisterMethodError;
+use jsonrpsee_core::server::RpcModule;
+use serde_json::{Map, Value};
+
+use super::{register, registry, wire};
+use crate::app::App;
+use crate::engine::Snapshot;
+use crate::lifecycle;
+
+/// Adds the methods of this namespace.
+pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
+    register::<Render, _, _>(module, render)?;
+    register::<Points, _, _>(module, points)
+}
+
+async fn render(app: Arc<App>, params: RenderParams) -> Result<RenderResult, WireError> {
+    let point = LoopPoint::parse(&params.point).ok_or_else(|| {
+        WireError::new(Code::UsageInvalid, format!("there is no loop point `{}`", shown(&params.point)))
+            .with_fix("see the points", &["gsdctl", "loop", "points"])
+    })?;
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let config_home = match (&params.config_dir, &params.runtime) {
+        (Some(folder), _) => Some(params.ctx.cwd.join(folder)),
+        (None, Some(runtime)) => {
+            let descriptor = app.engine.shipped().descriptors.get(runtime).ok_or_else(|| {
+                WireError::new(Code::CompatRuntime, format!("there is no runtime `{}`", shown(runtime)))
+                    .with_fix("see the runtimes", &["gsdctl", "runtime", "list"])
+            })?;
+            lifecycle::host_places(descriptor, &params.ctx, app.engine.places(), None)
+                .map(|places| places.config_home)
+        }
+        (None, None) => registry::default_config_home(&app.engine, &params.ctx),
+    };
+    let enabled = snapshot.enabled_skills(config_home.as_deref());
+    let hooks = snapshot.composition.registry.hooks_at(point);
+    let active = select(point_hooks(hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
+    let advisories = advisories(&snapshot, point);
+    Ok(RenderResult {
+        snapshot: snapshot.generation,
+        warnings: wire::warnings(&snapshot),
+        envelope: envelope(point.as_str(), &active, &advisories),
+        markdown: markdown(point.as_str(), &active),
+        active: params.active_cap.map(|id| active.iter().any(|hook| hook.owner == id)),
+        advisories,
+    })
+}
+
+async fn points(app: Arc<App>, params: PointsParams) -> Result<PointsResult, WireError> {
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let row = |point: &LoopPoint| {
+        let hooks = snapshot.composition.registry.hooks_at(*point);
+        Point {
+            point: point.as_str().to_owned(),
+            steps: hooks.steps.len(),
+            contributions: hooks.contributions.len(),
+            gates: hooks.gates.len(),
+            missing_gates: advisories(&snapshot, *point).len(),
+        }
+    };
+    Ok(PointsResult {
+        snapshot: snapshot.generation,
+        warnings: wire::warnings(&snapshot),
+        points: LoopPoint::ALL.iter().map(row).collect(),
+    })
+}
+
+/// One line per gate that a skipped capability declared here.
+fn advisories(snapshot: &Snapshot, point: LoopPoint) -> Vec<String> {
+    let missing = snapshot.composition.blocked_gates.iter().filter(|gate| gate.point == point.as_str());
+    missing
+        .map(|gate| {
+            advisory(&MissingGate {
+                id: &gate.id,
+                scope: gate.scope.as_str(),
+                point: &gate.point,
+                reason: &gate.reason,
+                remedy: None,
+            })
+        })
+        .collect()
+}
+
+/// Steps, contributions and gates in composed order; members come from the manifest as written, the owner never does.
+fn point_hooks(hooks: &PointHooks) -> Vec<PointHook<'_>> {
+    let mut all = Vec::new();
+    all.extend(
+        hooks.steps.iter().filter_map(|wired| point_hook(wired, "steps", wired.hook.index, HookKind::Step)),
+    );
+    all.extend(
+        hooks
+            .contributions
+            .iter()
+            .filter_map(|wired| point_hook(wired, "contributions", wired.hook.index, HookKind::Contribution)),
+    );
+    all.extend(
+        hooks.gates.iter().filter_map(|wired| point_hook(wired, "gates", wired.hook.index, HookKind::Gate)),
+    );
+    all
+}
+
+fn point_hook<'a, T>(wired: &'a Wired<T>, list: &str, index: usize, kind: HookKind) -> Option<PointHook<'a>> {
+    let entry: &Map<String, Value> = wired.owner.manifest.raw.get(list)?.get(index)?.as_object()?;
+    Some(PointHook { owner: wired.owner_id().as_str(), kind, entry, inline: wired.body.as_deref() })
+}

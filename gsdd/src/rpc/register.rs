@@ -1,0 +1,156 @@
+//! Typed handlers in an untyped table.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gsd_proto::api::daemon::ProtocolRange;
+use gsd_proto::code::rpc;
+use gsd_proto::{Code, Method, WireError};
+use jsonrpsee_core::RegisterMethodError;
+use jsonrpsee_core::server::RpcModule;
+use jsonrpsee_types::{ErrorObjectOwned, Params};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::app::App;
+
+type Answer = Result<Box<RawValue>, ErrorObjectOwned>;
+
+/// Registers an async handler for `M`. It must not block: file work belongs into [`register_blocking`].
+///
+/// # Errors
+/// When the name is taken.
+pub fn register<M, H, F>(module: &mut RpcModule<App>, handler: H) -> Result<(), RegisterMethodError>
+where
+    M: Method + 'static,
+    M::Params: Send + 'static,
+    H: Fn(Arc<App>, M::Params) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Result<M::Result, WireError>> + Send + 'static,
+{
+    module.register_async_method(M::NAME, move |params, app, _| {
+        let handler = handler.clone();
+        async move {
+            let params = read_params::<M>(&params)?;
+            answer::<M>(handler(app, params).await)
+        }
+    })?;
+    Ok(())
+}
+
+/// Registers a handler for `M` that may block; it runs on a thread of the blocking pool.
+///
+/// A call that is cancelled is answered at once, but its handler runs to its end.
+///
+/// # Errors
+/// When the name is taken.
+pub fn register_blocking<M, H>(module: &mut RpcModule<App>, handler: H) -> Result<(), RegisterMethodError>
+where
+    M: Method + 'static,
+    M::Params: Send + 'static,
+    H: Fn(&App, M::Params) -> Result<M::Result, WireError> + Clone + Send + Sync + 'static,
+{
+    module.register_async_method(M::NAME, move |params, app, _| {
+        let handler = handler.clone();
+        async move {
+            let params = read_params::<M>(&params)?;
+            let work = tokio::task::spawn_blocking(move || answer::<M>(handler(&app, params)));
+            match work.await {
+                Ok(answer) => answer,
+                // The guard around the call turns it into an answer and a line in the log.
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(_) => Err(error_object(
+                    Code::DaemonStopping.number(),
+                    WireError::new(Code::DaemonStopping, "the daemon is shutting down"),
+                )),
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// An error as it stands in an answer.
+#[must_use]
+pub fn error_object(number: i32, error: WireError) -> ErrorObjectOwned {
+    let message = error.message.clone();
+    ErrorObjectOwned::owned(number, message, Some(error))
+}
+
+fn answer<M: Method>(result: Result<M::Result, WireError>) -> Answer {
+    match result {
+        Ok(result) => serde_json::value::to_raw_value(&result).map_err(|error| {
+            error_object(
+                rpc::INTERNAL_ERROR,
+                WireError::new(Code::Internal, format!("the result cannot be sent: {error}")),
+            )
+        }),
+        Err(error) => Err(error_object(error.number(), error)),
+    }
+}
+
+/// The part of every parameter object that is looked at before its method sees it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Probe {
+    ctx: ProbedContext,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ProbedContext {
+    protocol: u32,
+    cwd: PathBuf,
+}
+
+fn read_params<M: Method>(params: &Params<'_>) -> Result<M::Params, ErrorObjectOwned> {
+    let text = named(params.as_str().unwrap_or("{}"));
+    let probe: Probe = parse(text)?;
+    let asked = probe.ctx.protocol;
+    // The calls that sort out different versions must get through.
+    let exempt = M::NAME.starts_with("daemon.");
+    if asked != 0 && !exempt && ProtocolRange::OURS.common(ProtocolRange { min: asked, max: asked }).is_none()
+    {
+        let error = crate::rpc::daemon::protocol_error(ProtocolRange { min: asked, max: asked });
+        return Err(error_object(error.number(), error));
+    }
+    let cwd = &probe.ctx.cwd;
+    if !cwd.as_os_str().is_empty() && !cwd.is_absolute() {
+        let error = WireError::new(Code::UsageInvalidParams, "`ctx.cwd` must be an absolute path");
+        return Err(error_object(rpc::INVALID_PARAMS, error));
+    }
+    parse(text)
+}
+
+/// Libraries that only know positional parameters wrap the one object in an array.
+fn named(text: &str) -> &str {
+    let trimmed = text.trim();
+    match trimmed.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).map(str::trim) {
+        Some("") => "{}",
+        Some(inner) if inner.starts_with('{') => inner,
+        _ => trimmed,
+    }
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ErrorObjectOwned> {
+    serde_json::from_str(text).map_err(|error| {
+        // serde's texts name fields and types; a value it quotes is the caller's own.
+        let shown = gsdd_core::text::shown(&error.to_string());
+        error_object(
+            rpc::INVALID_PARAMS,
+            WireError::new(Code::UsageInvalidParams, format!("the parameters do not fit: {shown}")),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn one_object_may_come_in_an_array() {
+        assert_eq!(named(r#" [ {"a":[1]} ] "#), r#"{"a":[1]}"#);
+        assert_eq!(named("[]"), "{}");
+        assert_eq!(named(r#"{"a":1}"#), r#"{"a":1}"#);
+        assert_eq!(named("[1]"), "[1]");
+    }
+}

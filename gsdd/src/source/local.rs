@@ -1,0 +1,62 @@
+//! A folder on this machine: copied, never linked.
+
+use std::path::{Component, Path, PathBuf};
+
+use gsd_proto::{Code, WireError};
+use gsdd_core::text::shown;
+
+use super::{Caller, Fetched};
+use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::lifecycle::from_tree;
+
+/// Reads the folder `path`, taken relative to the caller's working directory.
+pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireError> {
+    let folder = tidy(&caller.ctx.cwd.join(path));
+    if !folder.exists() {
+        return Err(WireError::new(
+            Code::NotFound,
+            format!("there is no folder {}", shown(&folder.to_string_lossy())),
+        )
+        .at_file(&folder)
+        .with_fix("check the path; a local source starts with ./ or ../ or is absolute", &[]));
+    }
+    let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
+    Ok(Fetched { tree, recorded: recorded(&folder, caller.project_root.as_deref()), commit: None })
+}
+
+/// A path inside the project is recorded relative to it, so that it means the same on a colleague's machine; any other
+/// is recorded absolute, so that it means the same from every folder (FR-015, FR-023).
+fn recorded(folder: &Path, project_root: Option<&Path>) -> String {
+    match project_root.and_then(|root| folder.strip_prefix(root).ok()) {
+        Some(inside) => format!("./{}", inside.to_string_lossy()),
+        None => folder.to_string_lossy().into_owned(),
+    }
+}
+
+/// Takes `.` and `..` out lexically, as a person reads a path.
+fn tidy(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fr_023_a_relative_source_is_resolved_once() {
+        assert_eq!(tidy(Path::new("/p/a/../src/./x")), Path::new("/p/src/x"));
+        assert_eq!(recorded(Path::new("/p/caps/x"), Some(Path::new("/p"))), "./caps/x");
+        assert_eq!(recorded(Path::new("/src/x"), Some(Path::new("/p"))), "/src/x");
+        assert_eq!(recorded(Path::new("/src/x"), None), "/src/x");
+    }
+}

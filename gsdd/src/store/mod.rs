@@ -1,0 +1,15 @@
+//! What is kept on disk: files shared with upstream, and our own.
+
+pub(crate) mod clock;
+mod objects;
+mod places;
+pub(crate) mod shared_files;
+mod state;
+mod upstream_lock;
+
+pub(crate) use objects::Objects;
+pub(crate) use places::{Places, ScopeRoot};
+pub(crate) use state::{
+    CapabilityWiring, DocumentRecord, OwnState, Taken, TargetKey, WiredFile, WiringTarget,
+};
+pub(crate) use upstream_lock::UpstreamLock;

@@ -1,0 +1,209 @@
+//! What only we know: which contents the person agreed to, and what we wrote into which host.
+//!
+//! None of it fits into the files that upstream rewrites, so it lies in our own state folder (D-01).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gsdd_core::projection::edit::Undo;
+use gsdd_core::runtime::WiringScope;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::fs::bounded_read::{self, ReadFailure};
+
+const VERSION: u32 = 1;
+const MAX_STATE: u64 = 64 * 1024 * 1024;
+
+/// Our records.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OwnState {
+    version: u32,
+    /// By scope root and id: what was taken and agreed to.
+    #[serde(default)]
+    pub(crate) taken: BTreeMap<String, Taken>,
+    /// By [`TargetKey`]: what we wrote into a host.
+    #[serde(default)]
+    pub(crate) targets: BTreeMap<String, WiringTarget>,
+    /// By scope root: folders that we created and delete when they are empty again.
+    #[serde(default)]
+    pub(crate) folders: BTreeMap<String, Vec<PathBuf>>,
+    #[serde(flatten)]
+    unknown: Map<String, Value>,
+}
+
+impl Default for OwnState {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            taken: BTreeMap::new(),
+            targets: BTreeMap::new(),
+            folders: BTreeMap::new(),
+            unknown: Map::new(),
+        }
+    }
+}
+
+/// One content of one capability in one root.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Taken {
+    /// Hash of the content that was agreed to.
+    pub(crate) content_hash: String,
+    /// What the person was shown: digest over content and surfaces.
+    #[serde(default)]
+    pub(crate) consent_digest: String,
+    /// `installed`, or `first-seen` for what upstream had installed.
+    pub(crate) how: String,
+    /// Commit, for git sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) commit: Option<String>,
+    /// Whether the grant was a blanket `--yes`.
+    #[serde(default)]
+    pub(crate) blanket: bool,
+    /// When, ISO-8601 UTC.
+    pub(crate) at: String,
+    /// Set when the person took the consent back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) revoked_at: Option<String>,
+    #[serde(flatten)]
+    pub(crate) unknown: Map<String, Value>,
+}
+
+/// A host, a scope and a root: one place that we write into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetKey {
+    pub(crate) runtime: String,
+    pub(crate) scope: WiringScope,
+    pub(crate) root: PathBuf,
+}
+
+impl TargetKey {
+    pub(crate) fn text(&self) -> String {
+        let scope = match self.scope {
+            WiringScope::Global => "global",
+            WiringScope::Project => "project",
+        };
+        format!("{}|{scope}|{}", self.runtime, self.root.display())
+    }
+}
+
+/// What we wrote into one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WiringTarget {
+    pub(crate) runtime: String,
+    pub(crate) scope: String,
+    pub(crate) root: PathBuf,
+    /// By capability id.
+    #[serde(default)]
+    pub(crate) capabilities: BTreeMap<String, CapabilityWiring>,
+    /// By path: how to take our edits out again.
+    #[serde(default)]
+    pub(crate) documents: BTreeMap<PathBuf, DocumentRecord>,
+}
+
+/// What one capability has in one place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CapabilityWiring {
+    /// Host events that are registered for it.
+    #[serde(default)]
+    pub(crate) events: Vec<String>,
+    /// MCP servers, with what we registered.
+    #[serde(default)]
+    pub(crate) servers: BTreeMap<String, Value>,
+    /// Files that are its alone.
+    #[serde(default)]
+    pub(crate) files: Vec<WiredFile>,
+}
+
+/// A file that we created.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WiredFile {
+    pub(crate) path: PathBuf,
+    /// SHA-256 of what we wrote, hex.
+    pub(crate) sha256: String,
+}
+
+/// A document of the person that we edited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DocumentRecord {
+    /// What our edits created besides our entries.
+    pub(crate) undo: Undo,
+}
+
+/// Why our records can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateFailure {
+    #[error("{0}")]
+    Io(ReadFailure),
+    #[error("not readable ({0}); move it away to start over: hosts then keep what was written into them")]
+    Corrupt(String),
+    #[error("written by a newer version (format {0}); use that version")]
+    Newer(u32),
+}
+
+impl OwnState {
+    /// Reads the records; none yet is a fresh start.
+    pub(crate) fn read(path: &Path) -> Result<(Self, Option<Vec<u8>>), StateFailure> {
+        let bytes = match bounded_read::read(path, MAX_STATE) {
+            Ok(bytes) => bytes,
+            Err(ReadFailure::Missing) => return Ok((Self::default(), None)),
+            Err(failure) => return Err(StateFailure::Io(failure)),
+        };
+        let state: Self =
+            serde_json::from_slice(&bytes).map_err(|error| StateFailure::Corrupt(error.to_string()))?;
+        if state.version > VERSION {
+            return Err(StateFailure::Newer(state.version));
+        }
+        Ok((state, Some(bytes)))
+    }
+
+    /// The records as a file.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
+        text.push(b'\n');
+        text
+    }
+
+    /// Key of [`OwnState::taken`].
+    pub(crate) fn taken_key(root: &Path, id: &str) -> String {
+        format!("{}|{id}", root.display())
+    }
+
+    /// What was taken for a capability in a root.
+    pub(crate) fn taken(&self, root: &Path, id: &str) -> Option<&Taken> {
+        self.taken.get(&Self::taken_key(root, id))
+    }
+
+    /// Whether anything of any capability is still wired into any host.
+    pub(crate) fn anything_wired(&self) -> bool {
+        self.targets.values().any(|target| !target.capabilities.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_members_survive_and_newer_files_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state.json");
+        let write = |text: &str| {
+            crate::fs::atomic::write(&path, text.as_bytes(), crate::fs::atomic::Mode::Keep(0o022)).unwrap();
+        };
+        write(r#"{"version":1,"later":{"x":1}}"#);
+        let (state, _) = OwnState::read(&path).unwrap();
+        assert!(String::from_utf8(state.to_bytes()).unwrap().contains("later"));
+        write(r#"{"version":2}"#);
+        assert!(matches!(OwnState::read(&path), Err(StateFailure::Newer(2))));
+        write("{");
+        assert!(matches!(OwnState::read(&path), Err(StateFailure::Corrupt(_))));
+        assert_eq!(OwnState::read(&dir.path().join("none")).unwrap().0, OwnState::default());
+    }
+}

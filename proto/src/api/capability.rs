@@ -1,0 +1,323 @@
+//! `capability.*` and `consent.*`: install, agree, remove.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Warning;
+use crate::Context;
+use crate::method::{Effect, Method};
+
+/// `capability.stage`: fetches and judges a bundle; nothing is active yet, and nothing was written outside of our
+/// own folders.
+#[derive(Debug)]
+pub enum Stage {}
+
+impl Method for Stage {
+    const NAME: &'static str = "capability.stage";
+    const EFFECT: Effect = Effect::Network;
+    type Params = StageParams;
+    type Result = StageResult;
+}
+
+/// Parameters of [`Stage`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StageParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// The source spec.
+    pub spec: String,
+    /// `global` (default) or `project`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Hosts to wire; `None` = every host that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtimes: Option<Vec<String>>,
+    /// Whether the network may be used.
+    pub offline: bool,
+}
+
+/// Result of [`Stage`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StageResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// Names this bundle in `commit` and `discard`.
+    pub ticket: String,
+    /// Id.
+    pub id: String,
+    /// Title, cleaned.
+    pub title: String,
+    /// Version.
+    pub version: String,
+    /// Version that is installed now, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub installed_version: Option<String>,
+    /// Scope it would be installed in.
+    pub scope: String,
+    /// Folder that holds the scope.
+    pub root: PathBuf,
+    /// Source as it will be recorded.
+    pub source: String,
+    /// Commit that was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Whether the same content is installed and wired already.
+    pub current: bool,
+    /// Whether the person has to agree first.
+    pub requires_consent: bool,
+    /// Why they are asked, beside the plain fact that something is executable.
+    pub reasons: Vec<String>,
+    /// Everything that would run or instruct, cleaned, one item a line.
+    pub disclosure: Vec<DisclosureLine>,
+    /// Upstream's signature of the declared surfaces.
+    pub signature: String,
+    /// Hash of the content.
+    pub content_hash: String,
+    /// Digest that `--consent` takes.
+    pub consent_digest: String,
+    /// What would be done, in order.
+    pub plan: Vec<PlanLine>,
+    /// Surfaces that would be wired.
+    pub wired: Vec<String>,
+    /// Surfaces that would not be, and why.
+    pub not_wired: Vec<NotWired>,
+}
+
+/// One line of a disclosure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DisclosureLine {
+    /// `executable`, `instructing` or `inert`.
+    pub group: String,
+    /// The line.
+    pub text: String,
+}
+
+/// One line of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlanLine {
+    /// Path that changes.
+    pub path: PathBuf,
+    /// What happens.
+    pub text: String,
+}
+
+/// A surface that was not wired.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NotWired {
+    /// The surface.
+    pub surface: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// `capability.commit`: carries out the plan of a staged bundle.
+#[derive(Debug)]
+pub enum Commit {}
+
+impl Method for Commit {
+    const NAME: &'static str = "capability.commit";
+    const EFFECT: Effect = Effect::WriteHost;
+    type Params = CommitParams;
+    type Result = Outcome;
+}
+
+/// Parameters of [`Commit`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CommitParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// From [`StageResult::ticket`].
+    pub ticket: String,
+    /// What the person agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
+}
+
+/// An agreement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Consent {
+    /// [`StageResult::consent_digest`]: an agreement to one content can't be used for another.
+    pub digest: String,
+    /// Whether nobody looked (`--yes`).
+    pub blanket: bool,
+}
+
+/// What an operation did, and what it did not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Outcome {
+    /// Generation after it.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// `installed`, `upgraded`, `current`, `removed`, `not_installed`, `incomplete`, `planned`.
+    pub status: String,
+    /// Id.
+    pub id: String,
+    /// Version.
+    pub version: Option<String>,
+    /// Scope.
+    pub scope: String,
+    /// Whether anything was changed.
+    pub changed: bool,
+    /// Surfaces that are wired now (installing) or are not any more (removing).
+    pub wired: Vec<String>,
+    /// Surfaces that are not wired, or could not be taken out, and why.
+    pub not_wired: Vec<NotWired>,
+    /// Everything that was done, in order.
+    pub changes: Vec<PlanLine>,
+    /// What the agreement covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consent: Option<Consent>,
+}
+
+/// `capability.discard`: forgets a staged bundle.
+#[derive(Debug)]
+pub enum Discard {}
+
+impl Method for Discard {
+    const NAME: &'static str = "capability.discard";
+    const EFFECT: Effect = Effect::WriteState;
+    type Params = DiscardParams;
+    type Result = Done;
+}
+
+/// Parameters of [`Discard`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DiscardParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// From [`StageResult::ticket`].
+    pub ticket: String,
+}
+
+/// Nothing more to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Done {
+    /// Generation after it.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// Whether anything was changed.
+    pub changed: bool,
+}
+
+/// `capability.remove`: takes a capability away, without a trace.
+#[derive(Debug)]
+pub enum Remove {}
+
+impl Method for Remove {
+    const NAME: &'static str = "capability.remove";
+    const EFFECT: Effect = Effect::WriteHost;
+    type Params = RemoveParams;
+    type Result = Outcome;
+}
+
+/// Parameters of [`Remove`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RemoveParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Id.
+    pub id: String,
+    /// `global` or `project`; the scope that has it when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Also delete the data it kept for the person.
+    pub purge_data: bool,
+    /// Also remove what requires it.
+    pub cascade: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// `consent.list`: what the person agreed to.
+#[derive(Debug)]
+pub enum ConsentList {}
+
+impl Method for ConsentList {
+    const NAME: &'static str = "consent.list";
+    const EFFECT: Effect = Effect::Read;
+    type Params = ConsentListParams;
+    type Result = ConsentListResult;
+}
+
+/// Parameters of [`ConsentList`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentListParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+}
+
+/// Result of [`ConsentList`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentListResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// The records of the store, in upstream's shape.
+    pub records: Vec<ConsentRow>,
+}
+
+/// One agreement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentRow {
+    /// Id.
+    pub id: String,
+    /// Scope: `project`, or `global` for what our own records hold.
+    pub scope: String,
+    /// Project, or home.
+    pub project_root: String,
+    /// Integrity in the ledger.
+    pub integrity: String,
+    /// Signature of the declared surfaces.
+    pub disclosure_signature: String,
+    /// Content.
+    pub content_hash: String,
+    /// When.
+    pub consented_at: String,
+}
+
+/// `consent.revoke`: takes an agreement back; the capability stays installed and inactive.
+#[derive(Debug)]
+pub enum ConsentRevoke {}
+
+impl Method for ConsentRevoke {
+    const NAME: &'static str = "consent.revoke";
+    const EFFECT: Effect = Effect::WriteState;
+    type Params = ConsentRevokeParams;
+    type Result = Done;
+}
+
+/// Parameters of [`ConsentRevoke`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentRevokeParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Id.
+    pub id: String,
+    /// Project; that of the working directory when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<PathBuf>,
+    /// `project` (default) or `global`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}

@@ -1,0 +1,67 @@
+//! The methods, one file per namespace.
+//!
+//! A method is a unit type that implements [`Method`](crate::Method); its parameters and result are plain structs
+//! with camelCase names. Every parameter object carries `ctx`; every result carries `snapshot` and `warnings`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::{Effect, Method, Subscription};
+
+pub mod capability;
+pub mod command;
+pub mod daemon;
+pub mod hook;
+pub mod loop_hooks;
+pub mod registry;
+pub mod runtime;
+
+/// Every method with its effect; subscriptions are listed by their opening and closing calls.
+///
+/// A test of the daemon compares this table with what it serves.
+pub const METHODS: &[(&str, Effect)] = &[
+    row::<daemon::Hello>(),
+    row::<daemon::Status>(),
+    row::<daemon::Shutdown>(),
+    row::<daemon::Logs>(),
+    row::<registry::Get>(),
+    row::<registry::List>(),
+    (<registry::Changes as Subscription>::SUBSCRIBE, Effect::Read),
+    (<registry::Changes as Subscription>::UNSUBSCRIBE, Effect::Read),
+    row::<loop_hooks::Render>(),
+    row::<loop_hooks::Points>(),
+    row::<hook::Evaluate>(),
+    row::<hook::Report>(),
+    row::<hook::List>(),
+    row::<capability::Stage>(),
+    row::<capability::Commit>(),
+    row::<capability::Discard>(),
+    row::<capability::Remove>(),
+    row::<capability::ConsentList>(),
+    row::<capability::ConsentRevoke>(),
+    row::<command::Resolve>(),
+    row::<command::McpResolve>(),
+    row::<runtime::List>(),
+];
+
+const fn row<M: Method>() -> (&'static str, Effect) {
+    (M::NAME, M::EFFECT)
+}
+
+/// What a method of this name may do; `None` for a name that this build does not know.
+#[must_use]
+pub fn effect(method: &str) -> Option<Effect> {
+    METHODS.iter().find(|(name, _)| *name == method).map(|(_, effect)| *effect)
+}
+
+/// Something that did not stop a call but that the caller should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Warning {
+    /// Dotted name.
+    pub code: String,
+    /// One line.
+    pub message: String,
+    /// The command that would settle it, if there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fix: Vec<crate::Fix>,
+}

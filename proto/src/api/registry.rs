@@ -1,0 +1,146 @@
+//! `registry.*`: the composed registry of the caller's project.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Warning;
+use crate::Context;
+use crate::method::{Effect, Method, Subscription};
+
+/// `registry.get`: the composed registry, or one view of it.
+#[derive(Debug)]
+pub enum Get {}
+
+impl Method for Get {
+    const NAME: &'static str = "registry.get";
+    const EFFECT: Effect = Effect::Read;
+    type Params = GetParams;
+    type Result = GetResult;
+}
+
+/// Parameters of [`Get`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GetParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Name of a view; all of them when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
+}
+
+/// Result of [`Get`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GetResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// The view itself.
+    pub view: Value,
+}
+
+/// `registry.list`: one row per capability, shipped or installed.
+#[derive(Debug)]
+pub enum List {}
+
+impl Method for List {
+    const NAME: &'static str = "registry.list";
+    const EFFECT: Effect = Effect::Read;
+    type Params = ListParams;
+    type Result = ListResult;
+}
+
+/// Parameters of [`List`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Only capabilities of this scope: `global` or `project`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// Result of [`List`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// Shipped ones in registry order, then installed ones.
+    pub items: Vec<ListItem>,
+}
+
+/// One capability.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListItem {
+    /// Id.
+    pub id: String,
+    /// `feature`, `runtime` or `reviewer`; absent when the manifest can't be read.
+    pub role: Option<String>,
+    /// Version.
+    pub version: Option<String>,
+    /// `core`, `standard` or `full`.
+    pub tier: Option<String>,
+    /// Where it came from.
+    pub source: String,
+    /// `first-party`, `global` or `project`.
+    pub scope: String,
+    /// `active`, `inactive`, `incompatible`, `changed`, `pending` or `skipped`.
+    pub status: String,
+    /// Why it is not active, and what would change that.
+    pub reason: Option<String>,
+    /// Whether its skills are on the surface; absent when nobody can say.
+    pub surfaced: Option<bool>,
+    /// Title.
+    pub title: Option<String>,
+    /// Level of verification: `first-party`, `recorded` or `unrecorded`.
+    pub level: String,
+}
+
+/// `registry.subscribe`: tells when the registry of a project changed.
+#[derive(Debug)]
+pub enum Changes {}
+
+impl Subscription for Changes {
+    const SUBSCRIBE: &'static str = "registry.subscribe";
+    const UNSUBSCRIBE: &'static str = "registry.unsubscribe";
+    const EVENT: &'static str = "registry.changed";
+    type Params = SubscribeParams;
+    type Event = Changed;
+}
+
+/// Parameters of the subscription.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SubscribeParams {
+    /// The caller's surroundings; events are about the project of its working directory.
+    pub ctx: Context,
+}
+
+/// The registry of a project changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Changed {
+    /// Start of the daemon that says it.
+    pub instance: String,
+    /// New generation.
+    pub generation: u64,
+    /// The project.
+    pub project: PathBuf,
+    /// Ids that composed now and did not before.
+    pub added: Vec<String>,
+    /// Ids that composed before and do not now.
+    pub removed: Vec<String>,
+    /// Ids that compose with other content or other state.
+    pub changed: Vec<String>,
+    /// Whether events were lost or this is the first one: drop what you remember and read again.
+    pub reset: bool,
+}

@@ -1,0 +1,33 @@
+//! The programs under test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Folder of `gsdctl` and `gsdd`.
+///
+/// `GSD_TEST_BIN_DIR` names one that is up to date; without it they are built once per test program, into the
+/// folder that the test itself was built into.
+pub(crate) fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| match std::env::var_os("GSD_TEST_BIN_DIR") {
+        Some(folder) => PathBuf::from(folder),
+        None => build(),
+    })
+}
+
+fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own program");
+    // target/<profile>/deps/<test>
+    let profile =
+        test.parent().and_then(Path::parent).expect("tests are built into a target folder").to_owned();
+    let target = profile.parent().expect("profiles are folders of the target folder");
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "-p", "gsdd", "-p", "gsdctl", "--target-dir"]).arg(target);
+    if profile.file_name().is_some_and(|name| name == "release") {
+        command.arg("--release");
+    }
+    let status = command.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+    assert!(status.success(), "building the programs under test failed");
+    profile
+}
