@@ -76,6 +76,8 @@ const EXACT: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "SSH_AUTH_SOCK",
+    // Where the person's `insteadOf` and proxies are, as powerful as `HOME`; only keys about reaching a host are read.
+    "GIT_CONFIG_GLOBAL",
     "CI",
     "GSD_OFFLINE",
     "GSD_SAFE",
@@ -135,6 +137,7 @@ mod tests {
             "LC_ALL",
             "HOME",
             "PATH",
+            "GIT_CONFIG_GLOBAL",
         ] {
             assert!(is_allowed(name), "{name}");
         }
