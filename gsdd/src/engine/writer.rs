@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
@@ -28,6 +28,9 @@ const MAX_PROJECTS: usize = 32;
 /// Change notices that a slow subscriber may fall behind before it is told to read everything again.
 const NOTICES: usize = 256;
 
+/// How long another process of this home is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 /// Mask of new files when the caller does not say.
 const DEFAULT_UMASK: u32 = 0o022;
 
@@ -194,7 +197,7 @@ impl Engine {
         } else {
             ctx.cwd.as_path()
         };
-        crate::project::discover(cwd, &self.0.places.user_home)
+        crate::project::discover(cwd, &self.0.places.user_home, &self.0.places.gsd_home)
     }
 
     /// The present snapshot of a project: never older than what lies on the disk.
@@ -414,15 +417,30 @@ impl Engine {
         let path = state.join("writer.lock");
         let open = || -> std::io::Result<File> {
             atomic::private_folder(state)?;
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
+            File::options().create(true).truncate(false).write(true).open(&path)
         };
-        open().map_err(|error| {
+        let unwritable = |error: std::io::Error| {
             WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
                 .at_file(state)
                 .with_fix("make that folder writable for you, then run the same command again", &[])
-        })
+        };
+        let file = open().map_err(unwritable)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(std::fs::TryLockError::Error(error)) => return Err(unwritable(error)),
+                Err(std::fs::TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
+                    return Err(WireError::new(
+                        Code::LockHeld,
+                        "another process of this home is changing something",
+                    )
+                    .at_file(&path)
+                    .with_fix("wait for it, then run the same command again", &[]));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
@@ -482,7 +500,7 @@ impl Engine {
         for id in dependents.iter().chain([&wish.id]) {
             let snapshot = self.recompose(project);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
+            let removal = lifecycle::plan_remove(self, &snapshot, id, scope, wish.purge_data)?;
             let root = if removal.scope == "project" {
                 ScopeRoot::project(project)
             } else {

@@ -53,6 +53,7 @@ pub(crate) fn plan_install(
     let (before_state, before_bytes) =
         OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
     let mut state = before_state.clone();
+    state.forget_missing_folders();
     let ledger_path = staged.root.ledger();
     let old = shared_files::read_ledger(&ledger_path)
         .map_err(|failure| from_ledger(&ledger_path, &failure))?

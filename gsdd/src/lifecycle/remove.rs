@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gsd_proto::api::capability::NotWired;
-use gsd_proto::{Code, Context, WireError};
+use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
@@ -35,7 +35,6 @@ pub(crate) struct Removal {
 pub(crate) fn plan_remove(
     engine: &Engine,
     snapshot: &Snapshot,
-    ctx: &Context,
     id: &str,
     scope: Option<Scope>,
     purge_data: bool,
@@ -100,16 +99,12 @@ pub(crate) fn plan_remove(
     revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
 
     let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
-    let mut folders = state.folders.remove(&root.dir.display().to_string()).unwrap_or_default();
+    // Folders that are not empty stay, and stay recorded; the next install forgets those that are gone.
+    let created =
+        |dir: &std::path::Path| state.folders.get(&dir.display().to_string()).cloned().unwrap_or_default();
+    let mut folders = created(&root.dir);
     if launcher_goes {
-        folders.extend(state.folders.remove(&places.gsd_home.display().to_string()).unwrap_or_default());
-    }
-    let others_installed = shared_files::read_ledger(&ledger_path)
-        .ok()
-        .flatten()
-        .is_some_and(|ledger| ledger.iter().any(|entry| entry.id != id));
-    if others_installed {
-        state.folders.insert(root.dir.display().to_string(), folders.clone());
+        folders.extend(created(&places.gsd_home));
     }
     steps.push(Step::WriteFile {
         path: state_path,
@@ -146,7 +141,6 @@ pub(crate) fn plan_remove(
         roots.push(folder.clone());
         steps.push(Step::DropFolder { path: folder });
     }
-    let _ = ctx;
     Ok(Removal {
         plan: Plan { verb: Verb::Remove, id: id.to_string(), roots, steps },
         scope: root.word(),

@@ -51,6 +51,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     let engine = app.engine.clone();
     let timeout_ms = timeout_ms(place);
     // Verifying reads files when they changed.
+    let event = params.event.clone();
     let result = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         let host = params.host.clone();
@@ -60,7 +61,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     let (scripts, notices) =
         result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
     let reply = match (scripts.is_empty(), rule) {
-        (true, Some(rule)) => Some(wire::host_reply(noticed(&notices, &app, descriptor, rule))),
+        (true, Some(rule)) => Some(wire::host_reply(noticed(&notices, descriptor, &event, rule))),
         (true, None) => Some(HostReply::default()),
         (false, _) => None,
     };
@@ -310,17 +311,16 @@ fn timeout_ms(place: &HooksPlace) -> u64 {
 /// Nothing may run: the person is told through the host, and the call passes.
 fn noticed(
     notices: &[String],
-    app: &App,
     descriptor: &Descriptor,
+    event: &str,
     rule: &EventRule,
 ) -> gsdd_core::hooks::HostReply {
     for notice in notices {
         tracing::warn!("{notice}");
     }
-    let _ = app;
     let answer = Answer { messages: notices.to_vec(), ..Answer::default() };
     match &descriptor.surfaces {
-        Some(surfaces) => render(&answer, "", rule, surfaces.reply.dialect),
+        Some(surfaces) => render(&answer, event, rule, surfaces.reply.dialect),
         None => gsdd_core::hooks::HostReply::default(),
     }
 }

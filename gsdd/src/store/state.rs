@@ -170,6 +170,14 @@ impl OwnState {
         text
     }
 
+    /// Folders that are gone are not ours to delete when somebody makes them again.
+    pub(crate) fn forget_missing_folders(&mut self) {
+        for folders in self.folders.values_mut() {
+            folders.retain(|folder| folder.exists());
+        }
+        self.folders.retain(|_, folders| !folders.is_empty());
+    }
+
     /// Key of [`OwnState::taken`].
     pub(crate) fn taken_key(root: &Path, id: &str) -> String {
         format!("{}|{id}", root.display())
