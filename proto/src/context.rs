@@ -100,6 +100,8 @@ const EXACT: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "SSH_AUTH_SOCK",
+    // Where the person's `insteadOf` and proxies are, as powerful as `HOME`; only keys about reaching a host are read.
+    "GIT_CONFIG_GLOBAL",
     "CI",
     "GSD_OFFLINE",
     "GSD_SAFE",
@@ -161,6 +163,7 @@ mod tests {
             "LC_ALL",
             "HOME",
             "PATH",
+            "GIT_CONFIG_GLOBAL",
         ] {
             assert!(is_allowed(name), "{name}");
         }
