@@ -8,6 +8,7 @@ mod launch;
 mod loop_hooks;
 mod registry;
 mod runtime;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Install(args) => ("install", install::install(global, &options, args)),
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),
+        Command::Validate(args) => ("validate", validate::validate(global, &options, args)),
         Command::Consent { verb } => consent::run(global, &options, verb),
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),

@@ -25,6 +25,7 @@ mod safe_name;
 mod typed;
 mod vocabulary;
 
+pub(crate) use assess::place;
 pub use assess::{Assessed, DeclaredGate, Strictness, assess, assess_as};
 pub use capability::{
     CommandDecl, ConfigSlice, Contribution, Fragment, Gate, GateCheck, HookDecl, Manifest, OnError,
