@@ -17,6 +17,7 @@ mod findings;
 mod host_integration;
 mod loop_hooks;
 mod problem;
+pub mod reference;
 mod reviewer_lane;
 mod rule;
 mod rule_table;

@@ -7,6 +7,7 @@ use super::verdict::{Finding, Verdict};
 use crate::bundle::RelPath;
 use crate::compose::FragmentRead;
 use crate::json::push_token;
+use crate::manifest::reference::unknown_members;
 use crate::manifest::{
     Assessed, Problem, RuleId, assess, is_safe_bundle_path, is_safe_stem, leaves_root, place,
 };
@@ -92,6 +93,9 @@ impl Draft {
         let Some(assessed) = &self.assessed else { return verdict };
         let mut problems = assessed.problems.clone();
         let mut warnings = assessed.warnings.clone();
+        let mut unknown = assessed.raw.as_deref().map(unknown_members).unwrap_or_default();
+        place(&self.bytes, unknown.iter_mut());
+        warnings.extend(unknown);
         if let Some(facts) = facts {
             let mut added = self.fragment_problems(facts);
             added.extend(self.missing_files(facts));

@@ -88,6 +88,13 @@ fn members_that_a_bundle_cannot_have_are_findings_about_their_files() {
 }
 
 #[test]
+fn a_misspelt_member_is_a_warning_with_its_place() {
+    let text = GOOD.replace("\"onError\":\"skip\"", "\"onError\":\"skip\",\"wen\":\"x\"");
+    check(&text, &facts(), &[], &[("manifest.warn.unknown-member", "/steps/0/wen")]);
+    assert_eq!(draft(&text).judge(None).warnings[0].problem.line, 5);
+}
+
+#[test]
 fn a_manifest_that_cannot_be_read_is_one_problem() {
     let read =
         |file| Draft::read("acme", file, &HostContract::builtin()).judge(Some(&BundleFacts::default()));
