@@ -2,6 +2,7 @@
 
 mod consent;
 mod daemon;
+mod explain;
 mod hook;
 mod install;
 mod launch;
