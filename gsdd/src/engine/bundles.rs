@@ -99,6 +99,11 @@ impl Bundles {
         hash
     }
 
+    /// What every file and folder of a bundle looked like when its content hash was taken; empty when none was.
+    pub(crate) fn hashed_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
+        lock(&self.hashed).get(bundle).map(|hashed| hashed.stamps.clone()).unwrap_or_default()
+    }
+
     /// Proves that a bundle still has the agreed content and says where to run it from.
     ///
     /// # Errors

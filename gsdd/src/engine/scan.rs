@@ -25,6 +25,8 @@ pub(crate) struct Scan {
     pub(crate) own: Arc<OwnState>,
     pub(crate) warnings: Vec<String>,
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+    /// Members of bundles whose content hash decided something; links by themselves.
+    pub(crate) member_stamps: Vec<(PathBuf, Stamp)>,
 }
 
 /// One bundle that was found.
@@ -77,6 +79,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         own: Arc::new(own),
         warnings,
         stamps: Vec::new(),
+        member_stamps: Vec::new(),
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
@@ -178,8 +181,15 @@ fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<Str
     shared_files::read_consent(&places.consent_store())
 }
 
+/// The content hash, whose every file then decides whether the snapshot is still fresh: an agreement is to all of them.
+fn hash_of(scan: &mut Scan, bundle: &Path, bundles: &Bundles) -> Result<String, String> {
+    let hash = bundles.content_hash(bundle);
+    scan.member_stamps.extend(bundles.hashed_stamps(bundle));
+    hash
+}
+
 fn consented(
-    scan: &Scan,
+    scan: &mut Scan,
     root: &OverlayRoot,
     dir_name: &str,
     bundle: &Path,
@@ -196,7 +206,7 @@ fn consented(
     match consent.find(consent_root, dir_name) {
         None if revoked => (ConsentVerdict::Revoked, None),
         None => (ConsentVerdict::Missing, None),
-        Some(record) => match bundles.content_hash(bundle) {
+        Some(record) => match hash_of(scan, bundle, bundles) {
             Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
             _ => (ConsentVerdict::Changed, None),
         },

@@ -35,6 +35,7 @@ pub(crate) struct Snapshot {
     candidates: Vec<Candidate>,
     universe: SkillUniverse,
     stamps: Vec<(PathBuf, Stamp)>,
+    member_stamps: Vec<(PathBuf, Stamp)>,
 }
 
 /// One installed bundle as it was found.
@@ -93,7 +94,7 @@ impl Snapshot {
                 warnings.push(format!("{}: {reason}", root.root.ledger().display()));
             }
         }
-        let Scan { roots, own, candidates, mut stamps, .. } = scan;
+        let Scan { roots, own, candidates, mut stamps, member_stamps, .. } = scan;
         stamps.extend(config_stamps);
         Self {
             generation,
@@ -109,12 +110,14 @@ impl Snapshot {
             hooks,
             warnings,
             stamps,
+            member_stamps,
         }
     }
 
     /// Whether the files that decide this snapshot still look the same.
     pub(crate) fn is_fresh(&self) -> bool {
         self.stamps.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+            && self.member_stamps.iter().all(|(path, stamp)| Stamp::of_link(path) == *stamp)
     }
 
     /// Everything that was found, as it was handed to composition.
