@@ -256,8 +256,8 @@ proptest! {
         let rules: BTreeSet<RuleId> = assessed.problems.iter().map(|problem| problem.rule).collect();
         let expressible = rules.iter().any(|rule| NOT_IN_SCHEMA.iter().all(|row| row.rule != *rule));
         let accepted = VALIDATOR.is_valid(&document);
-        prop_assert!(!(rules.is_empty() && !accepted), "the schema refuses {document}");
-        prop_assert!(!(expressible && accepted), "the schema accepts {document} against {rules:?}");
+        prop_assert!(!rules.is_empty() || accepted, "the schema refuses {document}");
+        prop_assert!(!expressible || !accepted, "the schema accepts {document} against {rules:?}");
     }
 }
 
