@@ -122,7 +122,7 @@ pub(crate) fn plan_install(
     };
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
     builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
-    builder.consent(engine, staged, &entry);
+    builder.consent(engine, staged, &entry, &mut state);
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
         builder.roots.extend(wiring.roots.iter().cloned());
@@ -378,7 +378,7 @@ impl Builder {
         }
     }
 
-    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry) {
+    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
         if staged.root.scope != Scope::Project {
             return;
         }
@@ -394,6 +394,7 @@ impl Builder {
             &staged.signature,
             staged.content_hash.as_str(),
         );
+        self.folders(&store, state, &engine.places().global_root());
         self.roots.push(store.clone());
         self.steps.push(Step::Consent {
             path: store,

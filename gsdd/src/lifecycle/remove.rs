@@ -103,9 +103,7 @@ pub(crate) fn plan_remove(
     let created =
         |dir: &std::path::Path| state.folders.get(&dir.display().to_string()).cloned().unwrap_or_default();
     let mut folders = created(&root.dir);
-    if launcher_goes {
-        folders.extend(created(&places.gsd_home));
-    }
+    folders.extend(created(&places.gsd_home));
     steps.push(Step::WriteFile {
         path: state_path,
         before: before_bytes.map(FileBytes),

@@ -119,7 +119,11 @@ fn plan_files(
             }
             continue;
         }
-        new.files.push(WiredFile { path: file.path.clone(), sha256: sha256(&file.bytes) });
+        new.files.push(WiredFile {
+            path: file.path.clone(),
+            sha256: sha256(&file.bytes),
+            surface: file.surface.clone(),
+        });
         if !plan.wired.contains(&file.surface) {
             plan.wired.push(file.surface.clone());
         }
@@ -148,6 +152,9 @@ fn plan_files(
         match current(&file.path) {
             Ok(None) => {}
             Ok(Some(bytes)) if sha256(&bytes) == file.sha256 => {
+                if wanted.is_none() && !file.surface.is_empty() && !plan.wired.contains(&file.surface) {
+                    plan.wired.push(file.surface.clone());
+                }
                 plan.roots.push(file.path.clone());
                 plan.files.push(Step::RemoveFile {
                     path: file.path.clone(),

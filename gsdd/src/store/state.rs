@@ -124,8 +124,11 @@ pub(crate) struct CapabilityWiring {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WiredFile {
     pub(crate) path: PathBuf,
-    /// SHA-256 of what we wrote, hex.
+    /// SHA-256 of what we wrote, `sha256:<hex>`.
     pub(crate) sha256: String,
+    /// What it is for.
+    #[serde(default)]
+    pub(crate) surface: String,
 }
 
 /// A document of the person that we edited.
