@@ -448,7 +448,7 @@ impl Engine {
         let snapshot = self.recompose(&staged.project_root);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
-        if prepared.requires_consent {
+        if prepared.requires_consent || consent.is_some() {
             require_consent(staged, consent)?;
         }
         if !prepared.current {
