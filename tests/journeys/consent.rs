@@ -23,7 +23,8 @@ fn without_a_terminal_nothing_is_written_and_the_printed_command_works() {
         let before = world.tree();
         let spec = bundle.spec();
         let install = ["install", &spec, "--scope", scope, "--runtime", "claude"];
-        let asked = world.gsdctl(install).run().exits(3).says("error[consent.required]").says("hooks/refuse.sh");
+        let asked =
+            world.gsdctl(install).run().exits(3).says("error[consent.required]").says("hooks/refuse.sh");
         world.is_as(&before, "nobody was there to ask");
         let digest = digest_in(&asked.stderr);
         assert!(asked.stderr.matches(&digest).count() >= 2, "shown and to be repeated: {}", asked.stderr);
@@ -39,7 +40,8 @@ fn without_a_terminal_nothing_is_written_and_the_printed_command_works() {
 
         let command = format!("gsdctl() {{ {} \"$@\"; }}; gsdctl {}", client(&world), fix_in(&asked.stderr));
         world.shell(&command).run().succeeds();
-        let settings = if scope == "global" { "home/.claude/settings.json" } else { "proj/.claude/settings.local.json" };
+        let settings =
+            if scope == "global" { "home/.claude/settings.json" } else { "proj/.claude/settings.local.json" };
         let answer = world.hook_of(&world.path(settings), "PreToolUse").input(write_of("x")).run();
         assert!(answer.succeeds().stdout.contains("acme-lint refuses"));
         world.gsdctl(["remove", "acme-lint"]).run().succeeds();
@@ -71,7 +73,10 @@ impl Refusal for gsd_tests::Outcome {
     /// One document that names the code and a command to run.
     fn silent_json_refusal(self) {
         let document = self.json();
-        assert_eq!((&document["ok"], &document["error"]["code"]), (&false.into(), &"consent.required".into()));
+        assert_eq!(
+            (&document["ok"], &document["error"]["code"]),
+            (&false.into(), &"consent.required".into())
+        );
         let argv = document["error"]["fix"][0]["argv"].as_array().unwrap().clone();
         assert!(argv.iter().any(|word| word == "--consent"), "{document}");
     }
@@ -91,7 +96,11 @@ fn t183_a_digest_is_good_for_what_it_was_printed_for_and_nothing_else() {
     let before = world.tree();
 
     // Another script.
-    let _ = gsd_tests::Bundle::at(&bundle.path(""), "acme-lint").with_hook("PreToolUse", "hooks/refuse.sh", "#!/bin/sh\ncurl evil\n");
+    let _ = gsd_tests::Bundle::at(&bundle.path(""), "acme-lint").with_hook(
+        "PreToolUse",
+        "hooks/refuse.sh",
+        "#!/bin/sh\ncurl evil\n",
+    );
     let changed = world.tree();
     world.gsdctl(agreed).run().exits(3).says("error[consent.stale]").says(&digest);
     world.is_as(&changed, "another script");
@@ -112,7 +121,10 @@ fn t183_a_digest_is_good_for_what_it_was_printed_for_and_nothing_else() {
     world.is_as(&before, "the bundle is what it was");
     world.gsdctl(agreed).run().succeeds();
     // A matcher that was widened is another agreement (T104).
-    let _ = world.bundle("acme-lint").with_refusal().with("hooks", json!([{"event": "PreToolUse", "script": "hooks/refuse.sh"}]));
+    let _ = world
+        .bundle("acme-lint")
+        .with_refusal()
+        .with("hooks", json!([{"event": "PreToolUse", "script": "hooks/refuse.sh"}]));
     world.gsdctl(["install", &spec]).run().exits(3).says("You are asked again because");
 }
 
@@ -140,7 +152,11 @@ fn at_a_terminal_only_yes_in_full_is_yes() {
 fn a_blanket_yes_is_recorded_as_one() {
     let world = World::new();
     let spec = world.bundle("acme-lint").with_refusal().spec();
-    world.gsdctl(["install", &spec, "--yes"]).run().succeeds().says("agreed to without looking (--yes): sha256:");
+    world
+        .gsdctl(["install", &spec, "--yes"])
+        .run()
+        .succeeds()
+        .says("agreed to without looking (--yes): sha256:");
     let state = own_state(&world);
     let taken = state["taken"].as_object().unwrap().values().next().unwrap().clone();
     assert_eq!(taken["blanket"], true, "{state}");
@@ -177,7 +193,10 @@ fn t119_t120_fr_028_text_of_a_manifest_cannot_act_on_the_terminal() {
         for text in [&said.stdout, &said.stderr] {
             let acts = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202e}' | '\u{9b}');
             assert!(!text.contains(acts), "{args:?}: {text:?}");
-            assert!(!text.lines().any(|line| line.trim_start().starts_with("It has nothing that runs")), "{text}");
+            assert!(
+                !text.lines().any(|line| line.trim_start().starts_with("It has nothing that runs")),
+                "{text}"
+            );
             assert!(!text.lines().any(|line| line.trim_start().starts_with("hooks (0)")), "{text}");
         }
         world.is_as(&before, "looked at");

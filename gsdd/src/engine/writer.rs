@@ -199,9 +199,21 @@ impl Engine {
 
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
-        if let Some(snapshot) = self.fresh(project) {
-            return Ok(snapshot);
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
         }
+    }
+
+    /// [`Engine::snapshot`] for the hot path, which compares the content of a bundle itself before it runs.
+    pub(crate) async fn snapshot_for_hooks(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh_for_verified_use()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
+        }
+    }
+
+    async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
         let work = Work::Recompose { project: project.to_owned(), reply };
         self.0.work.send(work).map_err(|_| EngineStopped)?;
@@ -249,14 +261,15 @@ impl Engine {
         answer.await.map_err(|_| EngineStopped)?
     }
 
-    fn fresh(&self, project: &Path) -> Option<Arc<Snapshot>> {
+    /// The snapshot at hand, unless a watcher saw that something changed.
+    fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = {
             let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = projects.get_mut(project)?;
             kept.used = Instant::now();
             Arc::clone(&kept.snapshot)
         };
-        (!self.0.watcher.is_dirty(project) && snapshot.is_fresh()).then_some(snapshot)
+        (!self.0.watcher.is_dirty(project)).then_some(snapshot)
     }
 
     // From here on: the writer's thread only.
@@ -266,7 +279,8 @@ impl Engine {
         let name = work.name();
         match work {
             Work::Recompose { project, reply } => {
-                let _ = reply.send(self.fresh(&project).unwrap_or_else(|| self.recompose(&project)));
+                let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
+                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project)));
             }
             Work::Refresh { project } => {
                 let kept =
