@@ -49,11 +49,15 @@ impl Installed {
     fn does_not_run(&self, what: &str) {
         let outcome = self.hook();
         assert!(!outcome.stdout.contains("deny"), "{what}: {}", outcome.stdout);
+        assert!(!outcome.stdout.is_empty(), "{what}, {}: nobody is told", self.scope);
         let answer = outcome.json();
         let told = answer["systemMessage"].as_str().unwrap_or_default();
         assert!(told.contains("acme-lint") && told.contains("gsdctl remove acme-lint"), "{what}: {answer}");
         let listed = self.world.gsdctl(["list"]).run().succeeds().stdout;
-        assert!(listed.lines().any(|line| line.starts_with("acme-lint") && line.contains(" changed ")), "{what}: {listed}");
+        assert!(
+            listed.lines().any(|line| line.starts_with("acme-lint") && line.contains(" changed ")),
+            "{what}: {listed}"
+        );
     }
 }
 
@@ -109,7 +113,10 @@ fn t144_every_way_to_change_a_bundle_stops_it_and_restoring_starts_it() {
         installed.runs();
 
         let manifest = bytes_of(installed.live("capability.json"));
-        put(installed.live("capability.json"), String::from_utf8(manifest.clone()).unwrap().replace("Write", "*"));
+        put(
+            installed.live("capability.json"),
+            String::from_utf8(manifest.clone()).unwrap().replace("Write", "*"),
+        );
         installed.does_not_run("a widened matcher");
         put(installed.live("capability.json"), &manifest);
         installed.runs();
@@ -125,7 +132,11 @@ fn t145_what_runs_is_the_stored_copy() {
     let path = path.trim();
     let store = installed.world.path("home/.local/share/gsd");
     assert!(path.starts_with(store.to_str().unwrap()), "{path}");
-    assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o222, 0, "the stored copy can be written");
+    assert_eq!(
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o222,
+        0,
+        "the stored copy can be written"
+    );
 
     // A damaged store does not run either, and an install repairs it.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700)).unwrap();
@@ -142,19 +153,29 @@ fn t145_what_runs_is_the_stored_copy() {
 fn a_new_version_is_asked_for_again_and_then_runs() {
     let installed = Installed::new("global");
     let spec = installed.world.path("src/acme-lint").display().to_string();
-    let _ = installed
-        .world
-        .bundle("acme-lint")
-        .with("version", "1.1.0".into())
-        .with_hook("PreToolUse", "hooks/lint.sh", "#!/bin/sh\necho new words >&2\nexit 2\n");
+    let _ = installed.world.bundle("acme-lint").with("version", "1.1.0".into()).with_hook(
+        "PreToolUse",
+        "hooks/lint.sh",
+        "#!/bin/sh\necho new words >&2\nexit 2\n",
+    );
     let before = installed.world.tree();
-    installed.world.gsdctl(["install", &spec]).run().exits(3).says("You are asked again because").says("1.0.0");
+    installed
+        .world
+        .gsdctl(["install", &spec])
+        .run()
+        .exits(3)
+        .says("You are asked again because")
+        .says("1.0.0");
     installed.world.is_as(&before, "nobody agreed");
     installed.runs();
     installed.world.gsdctl(["install", &spec, "--yes"]).run().succeeds().prints("upgraded");
     let answer = installed.hook();
     assert!(answer.stdout.contains("new words"), "{}", answer.stdout);
     // Older again: asked for again, with the reason.
-    let _ = installed.world.bundle("acme-lint").with("version", "1.0.5".into()).with_hook("PreToolUse", "hooks/lint.sh", "#!/bin/sh\nexit 0\n");
+    let _ = installed.world.bundle("acme-lint").with("version", "1.0.5".into()).with_hook(
+        "PreToolUse",
+        "hooks/lint.sh",
+        "#!/bin/sh\nexit 0\n",
+    );
     installed.world.gsdctl(["install", &spec]).run().exits(3).says("older than the installed one");
 }
