@@ -9,10 +9,7 @@ fn project(world: &World) {
 }
 
 fn install(world: &World, spec: &str) {
-    world
-        .gsdctl(["install", spec, "--scope", "project", "--runtime", "claude", "--yes"])
-        .run()
-        .succeeds();
+    world.gsdctl(["install", spec, "--scope", "project", "--runtime", "claude", "--yes"]).run().succeeds();
 }
 
 fn row(world: &World, id: &str) -> Value {
@@ -32,7 +29,8 @@ fn refuses(world: &World) -> bool {
 
 /// The ledger of a repository that was prepared by somebody else.
 fn forged_ledger(entry: Value) -> String {
-    json!({"version": "1", "updatedAt": "2026-01-01T00:00:00.000Z", "entries": {"acme-lint": entry}}).to_string()
+    json!({"version": "1", "updatedAt": "2026-01-01T00:00:00.000Z", "entries": {"acme-lint": entry}})
+        .to_string()
 }
 
 fn forged_entry() -> Value {
@@ -91,7 +89,8 @@ fn t132_a_forged_intent_writes_nothing() {
     for kind in ["install", "upgrade"] {
         let world = World::new();
         project(&world);
-        let planted = gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint").with_refusal();
+        let planted = gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint")
+            .with_refusal();
         let mut entry = forged_entry();
         entry["_pending"] = json!({
             "kind": kind, "backupName": "acme-lint.upgrading-1-1", "sharedFiles": [".claude/settings.local.json"],
@@ -117,7 +116,8 @@ fn t132_a_forged_intent_writes_nothing() {
 fn t131_a_forged_list_of_files_deletes_nothing_else() {
     let world = World::new();
     project(&world);
-    let _planted = gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint").with_refusal();
+    let _planted =
+        gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint").with_refusal();
     let mut entry = forged_entry();
     entry["files"] = json!(["src", ".git", "../outside", ".gsd/capabilities/acme-lint"]);
     put(world.path("proj/.gsd-capabilities.json"), forged_ledger(entry));
@@ -155,7 +155,8 @@ fn t138_consents_inside_the_project_do_not_count() {
             .run()
             .succeeds();
         assert!(!answer.stdout.contains("refuses"), "{}: {}", home.display(), answer.stdout);
-        let listed = world.gsdctl(["list", "--json", "--no-daemon"]).env("GSD_HOME", &home).run().succeeds().json();
+        let listed =
+            world.gsdctl(["list", "--json", "--no-daemon"]).env("GSD_HOME", &home).run().succeeds().json();
         let rows = listed["data"].as_array().unwrap();
         let found = rows.iter().find(|row| row["id"] == "acme-lint");
         assert!(found.is_none_or(|row| row["status"] != "active"), "{}: {found:?}", home.display());
@@ -201,14 +202,25 @@ fn t042_t043_t151_links_that_lead_out_of_the_project_are_refused() {
         let install = ["install", &spec, "--scope", "project", "--runtime", "claude", "--yes"];
         let refused = world.gsdctl(install).run();
         assert!(refused.exit > 0, "{planted}: {}{}", refused.stdout, refused.stderr);
-        assert!(refused.stderr.contains(planted.rsplit('/').next().unwrap()), "{planted}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains(planted.rsplit('/').next().unwrap()),
+            "{planted}: {}",
+            refused.stderr
+        );
         world.is_as(&before, planted);
     }
 }
 
 #[test]
 fn t043_links_planted_after_the_install_do_not_lead_the_removal_out() {
-    for planted in [".gsd", ".gsd/capabilities", ".claude", ".claude/skills", ".claude/skills/gsd-acme-lint", ".gsd-capabilities.json"] {
+    for planted in [
+        ".gsd",
+        ".gsd/capabilities",
+        ".claude",
+        ".claude/skills",
+        ".claude/skills/gsd-acme-lint",
+        ".gsd-capabilities.json",
+    ] {
         let world = World::new();
         project(&world);
         let bundle = world.bundle("acme-lint").with_refusal().with_skill("acme-lint");
@@ -235,7 +247,11 @@ fn settings_of_a_clone_that_name_our_launcher_run_nothing_of_the_clone() {
     let own = world.bundle("acme-own").with_hook("PostToolUse", "hooks/x.sh", "#!/bin/sh\nexit 0\n");
     world.gsdctl(["install", &own.spec(), "--runtime", "claude", "--yes"]).run().succeeds();
     let _planted = gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint")
-        .with_hook("PreToolUse", "hooks/pwn.sh", "#!/bin/sh\ntouch \"$HOME/pwned\"\necho refuses >&2\nexit 2\n");
+        .with_hook(
+            "PreToolUse",
+            "hooks/pwn.sh",
+            "#!/bin/sh\ntouch \"$HOME/pwned\"\necho refuses >&2\nexit 2\n",
+        );
     put(world.path("proj/.gsd-capabilities.json"), forged_ledger(forged_entry()));
     let settings = world.path("proj/.claude/settings.local.json");
     put(
