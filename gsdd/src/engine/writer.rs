@@ -202,9 +202,21 @@ impl Engine {
 
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
-        if let Some(snapshot) = self.fresh(project) {
-            return Ok(snapshot);
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
         }
+    }
+
+    /// [`Engine::snapshot`] for the hot path, which compares the content of a bundle itself before it runs.
+    pub(crate) async fn snapshot_for_hooks(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh_for_verified_use()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
+        }
+    }
+
+    async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
         let work = Work::Recompose { project: project.to_owned(), reply };
         self.0.work.send(work).map_err(|_| EngineStopped)?;
@@ -252,14 +264,15 @@ impl Engine {
         answer.await.map_err(|_| EngineStopped)?
     }
 
-    fn fresh(&self, project: &Path) -> Option<Arc<Snapshot>> {
+    /// The snapshot at hand, unless a watcher saw that something changed.
+    fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = {
             let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = projects.get_mut(project)?;
             kept.used = Instant::now();
             Arc::clone(&kept.snapshot)
         };
-        (!self.0.watcher.is_dirty(project) && snapshot.is_fresh()).then_some(snapshot)
+        (!self.0.watcher.is_dirty(project)).then_some(snapshot)
     }
 
     // From here on: the writer's thread only.
@@ -269,7 +282,8 @@ impl Engine {
         let name = work.name();
         match work {
             Work::Recompose { project, reply } => {
-                let _ = reply.send(self.fresh(&project).unwrap_or_else(|| self.recompose(&project)));
+                let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
+                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project)));
             }
             Work::Refresh { project } => {
                 let kept =
@@ -466,7 +480,7 @@ impl Engine {
         let snapshot = self.recompose(&staged.project_root);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
-        if prepared.requires_consent {
+        if prepared.requires_consent || consent.is_some() {
             require_consent(staged, consent)?;
         }
         if !prepared.current {

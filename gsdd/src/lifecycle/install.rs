@@ -91,7 +91,9 @@ pub(crate) fn plan_install(
     };
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
-    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_or_inert(agreed, staged) {
+    let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
+    let agreed_and_stored = agreed_or_inert(agreed, staged) && stored;
+    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_and_stored {
         return Ok(Prepared {
             plan: empty(staged),
             wired,

@@ -61,7 +61,7 @@ pub(crate) fn plan_wiring(
     let folders = state.folders.entry(key.text()).or_default();
     plan_files(&mut plan, &old, &mut new, wanted, folders, id);
     if let Some(surfaces) = &descriptor.surfaces {
-        plan_documents(&mut plan, &mut target, &old, &mut new, wanted, id, descriptor, surfaces);
+        plan_documents(&mut plan, &mut target, &old, &mut new, folders, wanted, id, descriptor, surfaces);
     }
     for (surface, reason) in wanted.map(|wanted| wanted.degraded.as_slice()).unwrap_or_default() {
         plan.not_wired.push(NotWired { surface: surface.clone(), reason: reason.clone() });
@@ -180,6 +180,7 @@ fn plan_documents(
     target: &mut WiringTarget,
     old: &CapabilityWiring,
     new: &mut CapabilityWiring,
+    created: &mut Vec<PathBuf>,
     wanted: Option<&Placement>,
     id: &str,
     descriptor: &Descriptor,
@@ -224,6 +225,9 @@ fn plan_documents(
                     plan.roots.push(path.clone());
                     for folder in edited.folders {
                         plan.roots.push(folder.clone());
+                        if !created.contains(&folder) {
+                            created.push(folder.clone());
+                        }
                         plan.documents.push(Step::MakeFolder { path: folder });
                     }
                     plan.documents.push(step);
