@@ -71,6 +71,24 @@ impl Tree {
         }
     }
 
+    /// The same with the times that ledgers and consent stores carry blotted out.
+    #[must_use]
+    pub fn without_times(&self) -> Self {
+        let mut tree = self.clone();
+        for (path, node) in &mut tree.0 {
+            if let Node::File { bytes, .. } = node
+                && (path.ends_with(".gsd-capabilities.json") || path.ends_with("consent.json"))
+            {
+                let text = String::from_utf8_lossy(bytes);
+                let is_time =
+                    |line: &&str| ["\"updatedAt\"", "\"consentedAt\""].iter().any(|name| line.contains(name));
+                let kept: Vec<&str> = text.lines().filter(|line| !is_time(line)).collect();
+                *bytes = kept.join("\n").into_bytes();
+            }
+        }
+        tree
+    }
+
     /// Whether something lies at this path.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {

@@ -405,7 +405,10 @@ impl Engine {
         let plan =
             Plan { verb: Verb::Project, id: "first-seen".to_owned(), roots: vec![path], steps: vec![step] };
         match self.apply(&plan, None) {
-            Ok(()) => true,
+            Ok(done) => {
+                done.close();
+                true
+            }
             Err(error) => {
                 tracing::warn!(%error, "what upstream installed could not be recorded");
                 false
@@ -413,7 +416,7 @@ impl Engine {
         }
     }
 
-    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<(), WireError> {
+    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
         let now = clock::now();
         let journal = self.0.places.journal();
         let tools = Tools {
@@ -459,10 +462,15 @@ impl Engine {
 
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
     /// at work in it.
-    fn lock(root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
+    fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
         if !root.bundles().is_dir() {
             return Ok(None);
         }
+        let file = UpstreamLock::mutation_file(&root.bundles());
+        apply::note_lock(&self.0.places.journal(), &file).map_err(|error| {
+            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+                .at_file(self.0.places.journal())
+        })?;
         UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|busy| {
             WireError::new(Code::LockHeld, busy.to_string())
                 .at_file(&busy.path)
@@ -476,7 +484,8 @@ impl Engine {
         consent: Option<&Consent>,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
-        let _upstream = Self::lock(&staged.root)?;
+        lifecycle::settle(self, &staged.root);
+        let _upstream = self.lock(&staged.root)?;
         let snapshot = self.recompose(&staged.project_root);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
@@ -492,7 +501,7 @@ impl Engine {
                         &[],
                     )
             })?;
-            self.apply(&prepared.plan, staged.ctx.umask)?;
+            self.apply(&prepared.plan, staged.ctx.umask)?.close();
         }
         let snapshot = self.recompose(&staged.project_root);
         Ok(WorkOutcome { value: prepared, snapshot })
@@ -500,6 +509,7 @@ impl Engine {
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
         let _own = self.exclusive()?;
+        lifecycle::settle(self, &ScopeRoot::project(project));
         let snapshot = self.recompose(project);
         let dependents: Vec<String> =
             snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
@@ -520,11 +530,12 @@ impl Engine {
             } else {
                 self.0.places.global_root()
             };
-            let lock = Self::lock(&root)?;
-            self.apply(&removal.plan, wish.ctx.umask)?;
+            let lock = self.lock(&root)?;
+            let applied = self.apply(&removal.plan, wish.ctx.umask)?;
             // The lock lies in a folder that goes when it is empty.
             drop(lock);
             apply::drop_empty_folders(&removal.plan);
+            applied.close();
             done.push(removal);
         }
         let snapshot = self.recompose(project);
@@ -534,7 +545,7 @@ impl Engine {
     fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {
         let _own = self.exclusive()?;
         let plan = lifecycle::plan_revoke(self, root, id)?;
-        self.apply(&plan, None)?;
+        self.apply(&plan, None)?.close();
         let snapshot = self.recompose(project);
         Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
     }
