@@ -89,6 +89,18 @@ impl Tree {
         tree
     }
 
+    /// The same without what lies below `path`.
+    #[must_use]
+    pub fn without(&self, path: &str) -> Self {
+        Self(
+            self.0
+                .iter()
+                .filter(|(at, _)| !at.starts_with(path))
+                .map(|(at, node)| (at.clone(), node.clone()))
+                .collect(),
+        )
+    }
+
     /// Whether something lies at this path.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {

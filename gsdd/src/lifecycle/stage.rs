@@ -133,8 +133,11 @@ pub(crate) fn stage(
     refuse_planted(&root)?;
     judge_policy(&spec, &project_root)?;
     let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace)
-        .map_err(|error| WireError::new(Code::IoFailed, error.to_string()).at_file(&workspace))?;
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
     let caller = Caller {
         ctx: request.ctx,
         workspace,

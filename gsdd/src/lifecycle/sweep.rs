@@ -40,6 +40,15 @@ pub(crate) fn settle(engine: &Engine, root: &ScopeRoot) {
     }
 }
 
+/// Whether an operation of this home is written down that was not finished.
+pub(crate) fn is_unsettled(engine: &Engine) -> bool {
+    fs::read_dir(engine.places().journal())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
+}
+
 fn recover(engine: &Engine) -> Vec<String> {
     let now = clock::now();
     let journal = engine.places().journal();
