@@ -118,8 +118,10 @@ pub(crate) fn stage(
     request: &StageRequest<'_>,
 ) -> Result<Staged, WireError> {
     let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", shown(request.spec)));
+        let mut error = WireError::new(
+            Code::SourceSpecInvalid,
+            format!("{}: {refusal}", source::printable(request.spec)),
+        );
         if !refusal.hint.is_empty() {
             error = error.with_fix(refusal.hint, &[]);
         }
@@ -211,7 +213,10 @@ fn judge_manifest(
     let base = engine.base();
     let file = tree.file("capability.json").ok_or_else(|| {
         WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
-            .with_fix("point at the folder that holds it; for git: URL#ref:path/in/repo", &[])
+            .with_fix(
+                "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
+                &[],
+            )
     })?;
     let declared = json::parse_lenient(&file.bytes);
     let declared =
