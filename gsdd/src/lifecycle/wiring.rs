@@ -221,6 +221,7 @@ fn plan_documents(
         match edit_document(&path, &changes, &known, id, descriptor, surfaces) {
             Ok(edited) => {
                 plan.wired.extend(edited.wired);
+                plan.not_wired.extend(edited.left);
                 if let Some(step) = edited.step {
                     plan.roots.push(path.clone());
                     for folder in edited.folders {
@@ -264,6 +265,8 @@ struct Edited {
     folders: Vec<PathBuf>,
     undo: Option<Undo>,
     wired: Vec<String>,
+    /// What the person made their own.
+    left: Vec<NotWired>,
 }
 
 fn edit_document(
@@ -323,12 +326,26 @@ fn edit_document(
     for event in &changes.drop_events {
         wired.push(format!("hook {event}"));
     }
-    for name in changes.drop_servers.keys() {
-        wired.push(format!("MCP server {}", shown(name)));
+    let mut left = Vec::new();
+    for (name, value) in &changes.drop_servers {
+        let surface = format!("MCP server {}", shown(name));
+        let now = surfaces
+            .mcp
+            .as_ref()
+            .and_then(|mcp| member(&document, &mcp.container))
+            .and_then(|servers| servers.get(name));
+        match now {
+            None => {}
+            Some(now) if now == value || is_server_launcher(now, id, name) => wired.push(surface),
+            Some(_) => left.push(NotWired {
+                surface,
+                reason: format!("it was changed by hand in {}, so it stays", shown(&path.to_string_lossy())),
+            }),
+        }
     }
     if text == original {
         let undo = (!undo.is_empty()).then_some(undo).or_else(|| changes.undo.clone());
-        return Ok(Edited { step: None, folders: Vec::new(), undo, wired });
+        return Ok(Edited { step: None, folders: Vec::new(), undo, wired, left });
     }
     judge_whole(path, original.as_deref(), text.as_deref(), dialect, surfaces)?;
     let folders = if text.is_some() && original.is_none() { missing_folders(path) } else { Vec::new() };
@@ -349,7 +366,7 @@ fn edit_document(
         }
         (None, None) => (None, None),
     };
-    Ok(Edited { step, folders, undo, wired })
+    Ok(Edited { step, folders, undo, wired, left })
 }
 
 /// What goes out of a document: per handler, so that what the person added to our group stays (FR-004).
