@@ -12,5 +12,6 @@ mod loop_render;
 mod project_scope;
 mod round_trip;
 mod tampering;
+mod together;
 mod watching;
 mod without_daemon;
