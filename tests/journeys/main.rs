@@ -1,7 +1,12 @@
 //! Journeys of people, and of people who mean no good, through the real programs.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "tests: a panic is the report")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests: a panic is the report, and what is skipped is said"
+)]
 
 mod bad_input;
 mod commands;

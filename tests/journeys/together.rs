@@ -178,9 +178,9 @@ fn what_the_person_deleted_meanwhile_is_no_obstacle_to_a_removal() {
         world.gsdctl(["install", &spec, "--runtime", "claude", "--yes"]).run().succeeds();
         let path = world.path(lost);
         if path.is_dir() {
-            std::fs::remove_dir_all(&path).unwrap()
+            std::fs::remove_dir_all(&path).unwrap();
         } else {
-            std::fs::remove_file(&path).unwrap()
+            std::fs::remove_file(&path).unwrap();
         }
         world.gsdctl(["remove", "acme-lint"]).run().succeeds();
         std::fs::create_dir_all(world.path("home/.claude")).unwrap();
