@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the tasks talk to the person who started them")]
 #![expect(clippy::disallowed_methods, reason = "the tasks read and write what they themselves have made")]
 
+mod bench;
 mod failure;
 mod install;
 mod programs;
@@ -36,6 +37,8 @@ enum Task {
     Install(install::Arguments),
     /// Take the two programs away again
     Uninstall(install::Arguments),
+    /// Measure what a hook call and the daemon cost
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Task::Try(arguments) => try_it::run(&arguments),
         Task::Install(arguments) => install::install(&arguments),
         Task::Uninstall(arguments) => install::uninstall(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -26,12 +26,12 @@ pub(crate) fn build(package: &str, profile: &str) -> Outcome<PathBuf> {
         return Err(Failure::new(format!("building {package} failed")));
     }
     let built = String::from_utf8_lossy(&output.stdout);
-    let executable = built.lines().filter_map(|line| {
+    let mut executable = built.lines().filter_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_it = message["target"]["name"] == package && message["target"]["kind"][0] == "bin";
         is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
     });
-    executable.last().doing(format!("looking for the program {package}"))
+    executable.next_back().doing(format!("looking for the program {package}"))
 }
 
 /// Both programs in one folder, as an installation has them.
