@@ -8,6 +8,7 @@
 
 mod bench;
 mod failure;
+mod hosts;
 mod install;
 mod programs;
 mod throwaway;
@@ -39,6 +40,8 @@ enum Task {
     Uninstall(install::Arguments),
     /// Measure what a hook call and the daemon cost
     Bench(bench::Arguments),
+    /// Drive a real host program with a scripted model and look at what our installation does to it
+    Hosts(hosts::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Task::Install(arguments) => install::install(&arguments),
         Task::Uninstall(arguments) => install::uninstall(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Hosts(arguments) => hosts::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

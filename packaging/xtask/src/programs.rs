@@ -34,6 +34,14 @@ pub(crate) fn build(package: &str, profile: &str) -> Outcome<PathBuf> {
     executable.next_back().doing(format!("looking for the program {package}"))
 }
 
+/// Builds both programs as the tests have them and gives their folder.
+pub(crate) fn for_trying() -> Outcome<PathBuf> {
+    println!("building gsdd and gsdctl …");
+    build("gsdd", "dev")?;
+    let client = build("gsdctl", "dev")?;
+    client.parent().map(Path::to_owned).doing("looking for the built programs")
+}
+
 /// Both programs in one folder, as an installation has them.
 pub(crate) fn pair(folder: &Path, daemon_profile: &str, client_profile: &str) -> Outcome {
     std::fs::create_dir_all(folder).doing(format!("making {}", folder.display()))?;

@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = match &arguments.programs {
         Some(folder) => folder.canonicalize().doing(format!("looking for {}", folder.display()))?,
-        None => built()?,
+        None => programs::for_trying()?,
     };
     let mut walk =
         Walk { here: Throwaway::new(&folder)?, said: Transcript::default(), before: Tree::default() };
@@ -43,13 +43,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     walk.tamper()?;
     walk.remove_all()?;
     walk.said.finish()
-}
-
-fn built() -> Outcome<std::path::PathBuf> {
-    println!("building gsdd and gsdctl …");
-    programs::build("gsdd", "dev")?;
-    let client = programs::build("gsdctl", "dev")?;
-    client.parent().map(Path::to_owned).doing("looking for the built programs")
 }
 
 struct Walk {
