@@ -52,7 +52,7 @@ fn run_socket(settings: Settings) -> ExitCode {
     detach(&settings);
     let foreground = settings.mode == Mode::Foreground;
     let endpoint = settings.endpoint.clone();
-    let instance = match single_instance::acquire(&endpoint, settings.start_timeout) {
+    let instance = match single_instance::acquire(&endpoint, settings.lock_patience()) {
         Ok(instance) => instance,
         Err(NotAlone::Serving) if foreground => {
             say("gsdd: another daemon serves this home already");
@@ -179,7 +179,7 @@ async fn watch_signals(shutdown: Shutdown) {
     shutdown.request(When::Now);
 }
 
-/// Leaves the session, the terminal and the folder of whoever started us.
+/// Leaves the terminal and the folder of whoever started us.
 fn detach(settings: &Settings) {
     #[cfg(unix)]
     {

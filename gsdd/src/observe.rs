@@ -31,7 +31,8 @@ pub struct Logging {
 
 /// Starts logging as the settings say. A log that cannot be written is a warning, not a reason not to serve.
 pub fn init(settings: &Settings) -> Logging {
-    let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_new(directives(&settings.log)).unwrap_or_else(|_| EnvFilter::new(directives("info")));
     let stderr = (settings.mode == Mode::Foreground)
         .then(|| tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false));
     // The one client of a `--stdio` daemon owns the terminal, and several of them may run at a time.
@@ -53,4 +54,33 @@ fn open(settings: &Settings) -> Result<RotatingFile, String> {
     let path = settings.log_file();
     RotatingFile::open(&path, LOG_FILE_BYTES, LOG_FILES)
         .map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// What a person writes, in the terms of the log library: a level is that of our own code, a name without `::` is one of
+/// our modules. Libraries stay at warnings, because what they log in detail may quote values.
+fn directives(written: &str) -> String {
+    let parts = written.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let translated = parts.map(|part| match part.split_once('=') {
+        None if matches!(part, "off" | "error") => format!("{part},gsdd={part},gsdd_core={part}"),
+        None => format!("warn,gsdd={part},gsdd_core={part}"),
+        Some((name, level)) if !name.contains("::") && !name.starts_with("gsdd") => {
+            format!("gsdd::{name}={level},gsdd_core::{name}={level}")
+        }
+        Some(_) => part.to_owned(),
+    });
+    translated.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t185_libraries_stay_at_warnings() {
+        assert_eq!(directives("trace"), "warn,gsdd=trace,gsdd_core=trace");
+        assert_eq!(directives("off"), "off,gsdd=off,gsdd_core=off");
+        let mixed = directives("info, compose=debug");
+        assert_eq!(mixed, "warn,gsdd=info,gsdd_core=info,gsdd::compose=debug,gsdd_core::compose=debug");
+        assert!(EnvFilter::try_new(mixed).is_ok());
+    }
 }

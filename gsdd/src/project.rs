@@ -14,12 +14,17 @@ const MAX_STEPS: usize = 10;
 
 /// The project root of `start`; total: without any marker it is `start` itself.
 ///
-/// `home` is never discovered as an ancestor: a planning folder there would swallow every project below it.
-pub(crate) fn discover(start: &Path, home: &Path) -> PathBuf {
+/// `home` is never discovered as an ancestor: a planning folder there would swallow every project below it. Below a
+/// folder that has capabilities installed, that folder is the project even without a planning folder: a session that
+/// changes into a subfolder must not lose its guards.
+pub(crate) fn discover(start: &Path, home: &Path, gsd_home: &Path) -> PathBuf {
     if has_planning(start) {
         return start.to_owned();
     }
-    claimed_or_enclosing(start, home).or_else(|| nearest(start, home)).unwrap_or_else(|| start.to_owned())
+    claimed_or_enclosing(start, home)
+        .or_else(|| nearest(start, home, &has_planning))
+        .or_else(|| nearest(start, home, &|folder| folder != gsd_home && has_ledger(folder)))
+        .unwrap_or_else(|| start.to_owned())
 }
 
 /// Whether a folder is marked as a project: a `.planning` folder, or anything named `.git`.
@@ -29,6 +34,10 @@ pub(crate) fn is_genuine(root: &Path) -> bool {
 
 fn has_planning(folder: &Path) -> bool {
     folder.join(".planning").is_dir()
+}
+
+fn has_ledger(folder: &Path) -> bool {
+    folder.join(".gsd-capabilities.json").is_file()
 }
 
 fn has_git(folder: &Path) -> bool {
@@ -69,8 +78,9 @@ fn claimed_or_enclosing(start: &Path, home: &Path) -> Option<PathBuf> {
     None
 }
 
-fn nearest(start: &Path, home: &Path) -> Option<PathBuf> {
-    let found = ancestors(start, home).find(|parent| has_planning(parent))?;
+/// The nearest marked ancestor, unless a repository of its own lies between.
+fn nearest(start: &Path, home: &Path, is_marked: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    let found = ancestors(start, home).find(|parent| is_marked(parent))?;
     let crosses = start.ancestors().take_while(|at| *at != found).any(has_git);
     (!crosses).then(|| found.to_owned())
 }
@@ -107,7 +117,8 @@ mod tests {
     #[track_caller]
     fn check(dir: &tempfile::TempDir, start: &str, expected: &str) {
         let root = dir.path();
-        assert_eq!(discover(&root.join(start), &root.join("home")), root.join(expected));
+        let home = root.join("home");
+        assert_eq!(discover(&root.join(start), &home, &home), root.join(expected));
     }
 
     #[test]
@@ -134,6 +145,16 @@ mod tests {
         check(&dir, "p/libs/core", "p");
         atomic::write(&config, br#"{"sub_repos":["libs/core"]}"#, Mode::Keep(0o022)).unwrap();
         check(&dir, "p/libs/core", "p/libs/core");
+    }
+
+    #[test]
+    fn a_subfolder_of_a_project_with_capabilities_belongs_to_it() {
+        let dir = tree(&["p/.git", "p/a/b", "p/sub/.git", "home/w/x"]);
+        atomic::write(&dir.path().join("p/.gsd-capabilities.json"), b"{}", Mode::Keep(0o022)).unwrap();
+        atomic::write(&dir.path().join("home/.gsd-capabilities.json"), b"{}", Mode::Keep(0o022)).unwrap();
+        check(&dir, "p/a/b", "p");
+        check(&dir, "p/sub", "p/sub");
+        check(&dir, "home/w/x", "home/w/x");
     }
 
     #[cfg(unix)]

@@ -81,7 +81,7 @@ pub struct Settings {
     pub base: Option<PathBuf>,
     /// Idle time after which the daemon ends; `None` is never.
     pub idle: Option<Duration>,
-    /// How long to wait for another daemon to leave.
+    /// Time that the start may take; the client that waits for it has the same number.
     pub start_timeout: Duration,
     /// Log filter.
     pub log: String,
@@ -100,6 +100,10 @@ impl Settings {
         }
         if let Some(socket) = &flags.socket {
             surroundings.socket = Some(absolute(socket));
+        }
+        if surroundings.lacks_home() {
+            let message = "HOME is not set".to_owned();
+            return Err(StartFailure { stage: "settings".to_owned(), message, ..StartFailure::default() });
         }
         let idle = match flags.idle_timeout.as_deref().or_else(|| environment.text("GSD_IDLE_TIMEOUT")) {
             Some(raw) => Some(parse_duration("GSD_IDLE_TIMEOUT", raw)?).filter(|idle| !idle.is_zero()),
@@ -134,6 +138,13 @@ impl Settings {
                 .unwrap_or_else(|| "info".to_owned()),
             surroundings,
         })
+    }
+
+    /// How long to wait for another daemon to leave: somewhat less than the client waits for us, so that it hears the
+    /// reason.
+    #[must_use]
+    pub fn lock_patience(&self) -> Duration {
+        self.start_timeout.mul_f32(0.75)
     }
 
     /// Folder of the logs.
@@ -201,6 +212,13 @@ mod tests {
         let got = resolve(&Flags::default(), &[("HOME", "/u")]).unwrap();
         assert_eq!((got.mode, got.idle, got.log.as_str()), (Mode::Detached, Some(DEFAULT_IDLE), "info"));
         assert!(got.log_file().starts_with("/u/.local/state/gsd/logs"));
+    }
+
+    #[test]
+    fn without_a_home_nothing_is_guessed() {
+        assert!(resolve(&Flags::default(), &[]).is_err());
+        assert!(resolve(&Flags::default(), &[("GSD_HOME", "/g")]).is_err());
+        assert!(resolve(&Flags::default(), &[("GSD_HOME", "/g"), ("XDG_STATE_HOME", "/s")]).is_ok());
     }
 
     #[test]

@@ -204,9 +204,15 @@ impl OwnSocket {
         Self { path: path.to_owned(), identity: identity(path) }
     }
 
+    /// Whether it is still where it was made.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        identity(&self.path) == self.identity
+    }
+
     /// Removes it, if it is still the same one.
     pub fn remove(&self) {
-        if self.identity.is_some() && identity(&self.path) == self.identity {
+        if self.identity.is_some() && self.is_in_place() {
             drop(std::fs::remove_file(&self.path));
         }
     }

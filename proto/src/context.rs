@@ -30,6 +30,9 @@ pub struct Context {
     /// Allow-listed environment variables, see [`is_allowed`].
     #[serde(deserialize_with = "allowed_only")]
     pub env: BTreeMap<String, String>,
+    /// Whether the caller wants to be told how far the call is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
     /// File mode mask of the client; absent where there is none or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
@@ -48,9 +51,30 @@ impl Context {
             client: client.to_owned(),
             cwd,
             env: keep_allowed(pairs),
+            progress: false,
             umask: None,
         }
     }
+}
+
+/// The file mode mask of this process. Reading it means setting it for a moment, so it has to be called before there
+/// are other threads.
+#[cfg(unix)]
+#[must_use]
+pub fn umask_of_process() -> Option<u32> {
+    let private = rustix::fs::Mode::from_raw_mode(0o077);
+    let found = rustix::process::umask(private);
+    rustix::process::umask(found);
+    #[allow(clippy::useless_conversion, reason = "the type of a mode differs between systems")]
+    let bits = u32::from(found.as_raw_mode());
+    Some(bits)
+}
+
+/// There is no such mask here.
+#[cfg(not(unix))]
+#[must_use]
+pub fn umask_of_process() -> Option<u32> {
+    None
 }
 
 /// Names that travel whatever they end in.
@@ -84,6 +108,8 @@ const EXACT: &[&str] = &[
     "GSD_JSON_ERRORS",
     "GSD_PROJECT",
     "GSD_WORKSTREAM",
+    "GSD_RUNTIME",
+    "GSD_CONFIG",
 ];
 
 /// Endings by which host programs name the variables that move their configuration.

@@ -18,7 +18,7 @@ pub const MAX_SOCKET_PATH_BYTES: usize = 100;
 /// All paths are absolute; [`Surroundings::from_vars`] sees to that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The user's home.
+    /// The user's home; empty if it is not known.
     pub home: PathBuf,
     /// `GSD_HOME`, or `--home`.
     pub gsd_home: Option<PathBuf>,
@@ -44,7 +44,7 @@ impl Surroundings {
         let set = |name: &str| var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let absolute = |name: &str| set(name).filter(|path| path.is_absolute());
         let typed = |name: &str| set(name).map(|path| cwd.join(path));
-        let home = absolute("HOME").or_else(|| absolute("USERPROFILE")).unwrap_or_else(|| PathBuf::from("/"));
+        let home = absolute("HOME").or_else(|| absolute("USERPROFILE")).unwrap_or_default();
         Self {
             home,
             gsd_home: typed("GSD_HOME"),
@@ -61,6 +61,12 @@ impl Surroundings {
     #[must_use]
     pub fn served_home(&self) -> &Path {
         self.gsd_home.as_deref().unwrap_or(&self.home)
+    }
+
+    /// Whether it cannot be told where things are: no home, and not all of what would make it unnecessary.
+    #[must_use]
+    pub fn lacks_home(&self) -> bool {
+        self.home.as_os_str().is_empty() && (self.gsd_home.is_none() || self.xdg_state_home.is_none())
     }
 
     /// Folder of our own state (logs, generations, audit).

@@ -138,11 +138,9 @@ impl Decoder {
         if self.framing != Some(Framing::Lines) || self.skipping != Skip::No {
             return None;
         }
-        let rest = trim(self.pending()).to_vec();
-        self.buffer.clear();
-        self.taken = 0;
-        self.scanned = 0;
-        if rest.is_empty() { None } else { Some(Frame::Message(rest)) }
+        let rest = self.line(self.pending());
+        self.forget();
+        rest
     }
 
     fn pending(&self) -> &[u8] {
@@ -163,7 +161,7 @@ impl Decoder {
         loop {
             let pending = self.pending();
             let Some(end) = pending.iter().skip(self.scanned).position(|&byte| byte == b'\n') else {
-                if pending.len() > self.max {
+                if pending.len() > self.longest_line() {
                     self.forget();
                     self.skipping = Skip::Line;
                     return Some(Frame::TooLong);
@@ -172,18 +170,27 @@ impl Decoder {
                 return None;
             };
             let end = self.scanned + end;
-            let line = trim(pending.get(..end).unwrap_or_default());
-            let frame = match line.len() {
-                0 => None,
-                length if length > self.max => Some(Frame::TooLong),
-                _ => Some(Frame::Message(line.to_vec())),
-            };
+            let frame = self.line(pending.get(..end).unwrap_or_default());
             self.taken += end + 1;
             self.scanned = 0;
             if frame.is_some() {
                 return frame;
             }
         }
+    }
+
+    /// With its blanks a line may have one byte more: the other half of `\r\n`. It must not matter whether the end of the
+    /// line has been seen when its length is judged.
+    const fn longest_line(&self) -> usize {
+        self.max + 1
+    }
+
+    fn line(&self, line: &[u8]) -> Option<Frame> {
+        let trimmed = trim(line);
+        if line.len() > self.longest_line() || trimmed.len() > self.max {
+            return Some(Frame::TooLong);
+        }
+        if trimmed.is_empty() { None } else { Some(Frame::Message(trimmed.to_vec())) }
     }
 
     fn next_with_headers(&mut self) -> Result<Option<Frame>, FrameError> {

@@ -48,7 +48,9 @@ fn a_daemon_that_cannot_start_names_its_stage_and_is_not_tried_again_at_once() {
     std::fs::remove_dir(endpoint.lock_file()).unwrap();
     call(&world).run().succeeds().says("lock");
     assert!(world.daemons().is_empty());
-    std::fs::remove_file(endpoint.failure_file()).unwrap();
+    // Asked for by name it is tried, and the record goes.
+    world.gsdctl(["daemon", "start"]).run().succeeds().silent();
+    assert!(!endpoint.failure_file().exists());
     call(&world).run().succeeds().silent();
     assert_eq!(world.daemons().len(), 1);
 }
@@ -65,6 +67,14 @@ fn a_start_that_takes_too_long_is_worked_around() {
     call(&world).env("GSD_START_TIMEOUT", "200ms").run().succeeds().says("working without the daemon");
     assert!(began.elapsed() < Duration::from_secs(10));
     drop(lock);
+}
+
+#[test]
+fn without_a_home_nothing_is_guessed() {
+    let world = World::new();
+    world.gsdctl(["daemon", "start"]).without_env("HOME").run().exits(2).says("HOME is not set");
+    let direct = world.gsdd([]).without_env("HOME").run().exits(10);
+    assert!(direct.stdout.contains(r#""failed":{"stage":"settings""#), "{}", direct.stdout);
 }
 
 #[test]

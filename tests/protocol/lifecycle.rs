@@ -220,6 +220,9 @@ fn t179_connections_are_bounded_and_places_come_back() {
     wait_for("the surplus to be refused", || {
         held.iter().filter(|stream| closed(stream)).count() == 300 - 256
     });
+    // A client that comes now does its work alone and says why.
+    let called = world.gsdctl(["daemon", "call", "daemon.status", "--json"]).run().succeeds();
+    assert!(called.says("too many connections").json()["data"]["socket"].is_null());
     drop(held);
     wait_for("a free place", || {
         let params = HelloParams {

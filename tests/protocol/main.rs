@@ -6,6 +6,7 @@
 mod activation;
 mod burst;
 mod detour;
+mod document;
 mod hostile_places;
 mod lifecycle;
 mod stale_socket;

@@ -38,6 +38,8 @@ fn start(global: &Global, options: &Options) -> Outcome {
     if global.dry_run {
         return Ok(planned("daemon-start", (!running).then_some("start")));
     }
+    // Whoever asks for it by name may have removed the obstacle.
+    let options = &Options { heed_failures: false, ..options.clone() };
     let mut client = connect::connect_to_daemon(options).map_err(ConnectError::into_wire)?;
     let status = ask_status(&mut client, options)?;
     let text = match running {
@@ -66,6 +68,7 @@ fn stop(global: &Global, options: &Options) -> Outcome {
     if global.dry_run {
         return Ok(planned("daemon-stop", Some("stop")));
     }
+    client.set_timeout(Some(options.stop_timeout));
     let params = ShutdownParams { ctx: options.context.clone(), when: When::Now };
     let pid = match client.call::<Shutdown>(&params) {
         Ok(answer) => Some(answer.pid),

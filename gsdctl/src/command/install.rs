@@ -146,6 +146,11 @@ fn proceeding_command(global: &Global, args: &InstallArgs, staged: &StageResult)
     for runtime in &global.runtime {
         words.extend(["--runtime".to_owned(), runtime.clone()]);
     }
+    for (flag, folder) in [("--cwd", &global.cwd), ("--home", &global.home)] {
+        if let Some(folder) = folder {
+            words.extend([flag.to_owned(), folder.to_string_lossy().into_owned()]);
+        }
+    }
     words.extend(["--consent".to_owned(), staged.consent_digest.clone()]);
     words
 }

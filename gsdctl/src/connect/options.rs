@@ -48,6 +48,10 @@ impl Surroundings {
         if let Some(socket) = &global.socket {
             places.socket = Some(started_in.join(socket));
         }
+        if places.lacks_home() {
+            return Err(WireError::new(Code::UsageInvalid, "HOME is not set")
+                .with_fix("say which home is meant", &["env", "HOME=DIR", "gsdctl"]));
+        }
         Ok(Self { places, cwd })
     }
 }
@@ -82,6 +86,8 @@ pub(crate) struct Options {
     pub(crate) start_timeout: Duration,
     /// Time that an end may take.
     pub(crate) stop_timeout: Duration,
+    /// Take a recent failure's word for it that a start is pointless.
+    pub(crate) heed_failures: bool,
     /// Say nothing about detours.
     pub(crate) quiet: bool,
     /// Protocol number to claim; tests forge it.
@@ -93,7 +99,7 @@ impl Options {
     pub(crate) fn new(global: &Global, surroundings: &Surroundings) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let mut context = Context::new("gsdctl", surroundings.cwd.clone(), std::env::vars_os());
-        context.umask = umask();
+        context.umask = gsd_proto::context::umask_of_process();
         if global.offline {
             context.env.insert("GSD_OFFLINE".to_owned(), "1".to_owned());
         }
@@ -110,21 +116,9 @@ impl Options {
                 .and_then(|raw| duration::parse(&raw))
                 .unwrap_or(START_TIMEOUT),
             stop_timeout: global.timeout.unwrap_or(STOP_TIMEOUT),
+            heed_failures: true,
             quiet: global.quiet,
             protocol: set("GSD_TEST_CLIENT_PROTOCOL").and_then(|raw| raw.parse().ok()),
         }
     }
-}
-
-/// The person's mask for new files. It can only be read by setting it; nothing else runs in this process yet.
-#[cfg(unix)]
-fn umask() -> Option<u32> {
-    let mask = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    rustix::process::umask(mask);
-    Some(mask.as_raw_mode())
-}
-
-#[cfg(not(unix))]
-fn umask() -> Option<u32> {
-    None
 }

@@ -8,8 +8,7 @@ use std::time::Duration;
 use gsd_proto::client::Client;
 
 use super::probe::{Attempt, attempt};
-use super::start::recent_failure;
-use super::{ConnectError, Options, Surroundings, sibling};
+use super::{ConnectError, Options, Surroundings, sibling, start};
 use crate::args::Global;
 
 /// Time to connect.
@@ -36,10 +35,10 @@ pub(crate) fn connect(options: &Options) -> Result<Option<Client>, ConnectError>
     }
 }
 
-/// Starts a daemon and does not wait for it. Of several started at once one stays: the daemon's own lock decides. A
-/// start that failed a moment ago is not repeated.
+/// Starts a daemon and does not wait for it. Nothing is started while one is on its way up or down, or when a start
+/// failed a moment ago: hooks come in bursts. Of several started at once one stays: the daemon's own lock decides.
 pub(crate) fn start_in_background(options: &Options) -> Result<(), gsd_proto::WireError> {
-    if recent_failure(&options.endpoint.failure_file()).is_some() {
+    if start::is_pointless(options) {
         return Ok(());
     }
     let mut command = sibling::command(options)?;

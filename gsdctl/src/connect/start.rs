@@ -26,9 +26,7 @@ const MAX_RECORD_BYTES: u64 = 64 * 1024;
 /// Starts a daemon, unless another client just did, and connects to it.
 pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
     let endpoint = &options.endpoint;
-    if let Some(failure) = recent_failure(&endpoint.failure_file()) {
-        return Err(ConnectError::StartFailed(Box::new(failure)));
-    }
+    heed_recent_failure(options)?;
     let folder = if endpoint.explicit {
         private_dir::check(&endpoint.dir)
     } else {
@@ -44,9 +42,7 @@ pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
     if let Attempt::Connected(client) = attempt(options)? {
         return Ok(client);
     }
-    if let Some(failure) = recent_failure(&endpoint.failure_file()) {
-        return Err(ConnectError::StartFailed(Box::new(failure)));
-    }
+    heed_recent_failure(options)?;
     let deadline = Instant::now() + options.start_timeout;
     spawn_and_wait(options, deadline)?;
     let connected = attempt(options)?;
@@ -55,6 +51,20 @@ pub(super) fn start(options: &Options) -> Result<Client, ConnectError> {
         Attempt::Connected(client) => Ok(client),
         Attempt::Nobody => Err(ConnectError::Closed),
     }
+}
+
+/// Whether a start now would change nothing: it would fail as the last one did, or somebody has the daemon's lock.
+pub(super) fn is_pointless(options: &Options) -> bool {
+    if heed_recent_failure(options).is_err() {
+        return true;
+    }
+    let held = |lock: File| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock));
+    File::open(options.endpoint.lock_file()).is_ok_and(held)
+}
+
+fn heed_recent_failure(options: &Options) -> Result<(), ConnectError> {
+    let failure = if options.heed_failures { recent_failure(&options.endpoint.failure_file()) } else { None };
+    failure.map_or(Ok(()), |failure| Err(ConnectError::StartFailed(Box::new(failure))))
 }
 
 fn start_lock(path: &Path, error: &io::Error) -> ConnectError {
@@ -109,7 +119,7 @@ fn readiness_until(stdout: ChildStdout, deadline: Instant) -> io::Result<Readine
 }
 
 /// What a daemon left that could not start a moment ago.
-pub(super) fn recent_failure(path: &Path) -> Option<StartFailure> {
+fn recent_failure(path: &Path) -> Option<StartFailure> {
     let mut text = String::new();
     File::open(path).ok()?.take(MAX_RECORD_BYTES).read_to_string(&mut text).ok()?;
     let failure: StartFailure = serde_json::from_str(&text).ok()?;

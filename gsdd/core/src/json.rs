@@ -22,6 +22,12 @@ pub const MAX_DEPTH: usize = 64;
 /// Source: overlay model, "When a single overlay fails" (oversized).
 pub const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Most values in one manifest; a hostile file of the allowed size could hold millions, and each costs memory.
+const MAX_VALUES: usize = 200_000;
+
+/// Most values in a ledger or consent store, which list many files.
+const MAX_VALUES_OF_OURS: usize = 2_000_000;
+
 /// Why a text is not acceptable JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonProblem {
@@ -106,6 +112,10 @@ pub(crate) fn push_token(pointer: &mut String, token: &str) {
 
 fn document(text: &str, duplicates: Duplicates, trail: &mut Vec<String>) -> Result<Value, Fault> {
     let mut cursor = Cursor::new(text);
+    cursor.limit_values(match duplicates {
+        Duplicates::Refuse => MAX_VALUES,
+        Duplicates::LastWins => MAX_VALUES_OF_OURS,
+    });
     let value = value(&mut cursor, duplicates, trail, 0)?;
     cursor.end()?;
     Ok(value)
@@ -118,6 +128,7 @@ fn value(
     trail: &mut Vec<String>,
     depth: usize,
 ) -> Result<Value, Fault> {
+    cursor.count_value()?;
     match cursor.peek_token()? {
         b'{' => object(cursor, duplicates, trail, depth + 1).map(Value::Object),
         b'[' => array(cursor, duplicates, trail, depth + 1).map(Value::Array),

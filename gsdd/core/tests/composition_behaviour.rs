@@ -1,6 +1,6 @@
 //! How single candidates fare, one behaviour a test.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+#![expect(clippy::unwrap_used, reason = "functions that several tests share")]
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/overlay.rs"]

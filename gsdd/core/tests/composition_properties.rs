@@ -1,6 +1,6 @@
 //! What must hold for every set of candidates.
 
-#![expect(clippy::unwrap_used, reason = "helpers of a test")]
+#![expect(clippy::unwrap_used, reason = "functions that several tests share")]
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 #[path = "support/overlay.rs"]
@@ -136,7 +136,7 @@ fn was_accepted(composition: &Composition, candidate: &Candidate) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Every shipped name keeps its owner, and every shipped capability stays.
     #[test]

@@ -126,6 +126,40 @@ fn cost_grows_with_the_set() {
     }
 }
 
+/// One hostile manifest of a few megabytes must not hold up an install check, which runs before anybody agreed.
+#[test]
+#[ignore = "a measurement, for release builds"]
+fn hostile_manifests_end_soon() {
+    let base = shipped();
+    let names = |from: usize, n: usize| (from..from + n).map(|n| format!("A{n}")).collect::<Vec<_>>();
+    let of_steps = |make: &dyn Fn(usize) -> Value, n: usize| {
+        let mut manifest = feature("acorn");
+        manifest["steps"] = (0..n).map(make).collect();
+        manifest
+    };
+    let hook = |point: &str, produces: Vec<String>, consumes: Vec<String>| {
+        json!({"point": point, "ref": {"command": "noop"}, "produces": produces, "consumes": consumes,
+            "onError": "skip"})
+    };
+    let pair = |n: usize| match n % 2 {
+        0 => hook("ship:post", names(0, 1), vec![]),
+        _ => hook("plan:pre", vec![], names(0, 1)),
+    };
+    for (name, manifest) in [
+        ("late makers, early users", of_steps(&pair, 15_000)),
+        ("one long chain", of_steps(&|n| hook("plan:pre", names(n, 1), names(n + 1, 1)), 12_000)),
+        ("everything feeds everything", of_steps(&|_| hook("plan:pre", names(0, 200), names(0, 200)), 450)),
+        ("wide layers", of_steps(&|n| hook("plan:pre", names(n * 10, 10), names((n + 1) * 10, 10)), 7_000)),
+    ] {
+        let start = Instant::now();
+        let candidate = global(&manifest);
+        let assessed = start.elapsed();
+        let problems = gsdd_core::compose::check_install(&base, &[], &candidate).len();
+        println!("{name:<34} assessed {assessed:>9.1?} all {:>9.1?} problems {problems}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(2), "{name}");
+    }
+}
+
 #[test]
 #[ignore = "a measurement, for release builds"]
 fn memory_per_capability() {

@@ -25,6 +25,10 @@ pub(crate) struct Scan {
     pub(crate) own: Arc<OwnState>,
     pub(crate) warnings: Vec<String>,
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+    /// Stamps of every file of the bundles whose content was found to be another than the agreed one.
+    pub(crate) changed_stamps: Vec<(PathBuf, Stamp)>,
+    /// The same for bundles with the agreed content.
+    pub(crate) agreed_stamps: Vec<(PathBuf, Stamp)>,
 }
 
 /// One bundle that was found.
@@ -77,6 +81,8 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         own: Arc::new(own),
         warnings,
         stamps: Vec::new(),
+        changed_stamps: Vec::new(),
+        agreed_stamps: Vec::new(),
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
@@ -87,6 +93,12 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         stamps.extend(found.declared.stamps.iter().cloned());
         let stamp = Stamp::of(&found.bundle);
         stamps.push((found.bundle.clone(), stamp));
+        // The verdict depends on the whole content: any file may bring it back, or lose it.
+        match found.consent {
+            ConsentVerdict::Changed => scan.changed_stamps.extend(bundles.hash_stamps(&found.bundle)),
+            ConsentVerdict::Granted => scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle)),
+            ConsentVerdict::NotNeeded | ConsentVerdict::Missing | ConsentVerdict::Revoked => {}
+        }
     }
     scan.stamps = stamps;
     scan

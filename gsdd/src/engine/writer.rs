@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
@@ -28,6 +28,9 @@ const MAX_PROJECTS: usize = 32;
 /// Change notices that a slow subscriber may fall behind before it is told to read everything again.
 const NOTICES: usize = 256;
 
+/// How long another process of this home is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 /// Mask of new files when the caller does not say.
 const DEFAULT_UMASK: u32 = 0o022;
 
@@ -194,14 +197,26 @@ impl Engine {
         } else {
             ctx.cwd.as_path()
         };
-        crate::project::discover(cwd, &self.0.places.user_home)
+        crate::project::discover(cwd, &self.0.places.user_home, &self.0.places.gsd_home)
     }
 
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
-        if let Some(snapshot) = self.fresh(project) {
-            return Ok(snapshot);
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
         }
+    }
+
+    /// [`Engine::snapshot`] for the hot path, which compares the content of a bundle itself before it runs.
+    pub(crate) async fn snapshot_for_hooks(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh_for_verified_use()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
+        }
+    }
+
+    async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
         let work = Work::Recompose { project: project.to_owned(), reply };
         self.0.work.send(work).map_err(|_| EngineStopped)?;
@@ -249,14 +264,15 @@ impl Engine {
         answer.await.map_err(|_| EngineStopped)?
     }
 
-    fn fresh(&self, project: &Path) -> Option<Arc<Snapshot>> {
+    /// The snapshot at hand, unless a watcher saw that something changed.
+    fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = {
             let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = projects.get_mut(project)?;
             kept.used = Instant::now();
             Arc::clone(&kept.snapshot)
         };
-        (!self.0.watcher.is_dirty(project) && snapshot.is_fresh()).then_some(snapshot)
+        (!self.0.watcher.is_dirty(project)).then_some(snapshot)
     }
 
     // From here on: the writer's thread only.
@@ -266,7 +282,8 @@ impl Engine {
         let name = work.name();
         match work {
             Work::Recompose { project, reply } => {
-                let _ = reply.send(self.fresh(&project).unwrap_or_else(|| self.recompose(&project)));
+                let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
+                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project)));
             }
             Work::Refresh { project } => {
                 let kept =
@@ -414,15 +431,30 @@ impl Engine {
         let path = state.join("writer.lock");
         let open = || -> std::io::Result<File> {
             atomic::private_folder(state)?;
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
+            File::options().create(true).truncate(false).write(true).open(&path)
         };
-        open().map_err(|error| {
+        let unwritable = |error: std::io::Error| {
             WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
                 .at_file(state)
                 .with_fix("make that folder writable for you, then run the same command again", &[])
-        })
+        };
+        let file = open().map_err(unwritable)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(std::fs::TryLockError::Error(error)) => return Err(unwritable(error)),
+                Err(std::fs::TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
+                    return Err(WireError::new(
+                        Code::LockHeld,
+                        "another process of this home is changing something",
+                    )
+                    .at_file(&path)
+                    .with_fix("wait for it, then run the same command again", &[]));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
@@ -448,7 +480,7 @@ impl Engine {
         let snapshot = self.recompose(&staged.project_root);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
-        if prepared.requires_consent {
+        if prepared.requires_consent || consent.is_some() {
             require_consent(staged, consent)?;
         }
         if !prepared.current {
@@ -482,7 +514,7 @@ impl Engine {
         for id in dependents.iter().chain([&wish.id]) {
             let snapshot = self.recompose(project);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
+            let removal = lifecycle::plan_remove(self, &snapshot, id, scope, wish.purge_data)?;
             let root = if removal.scope == "project" {
                 ScopeRoot::project(project)
             } else {

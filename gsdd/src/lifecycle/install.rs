@@ -53,6 +53,7 @@ pub(crate) fn plan_install(
     let (before_state, before_bytes) =
         OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
     let mut state = before_state.clone();
+    state.forget_missing_folders();
     let ledger_path = staged.root.ledger();
     let old = shared_files::read_ledger(&ledger_path)
         .map_err(|failure| from_ledger(&ledger_path, &failure))?
@@ -90,7 +91,9 @@ pub(crate) fn plan_install(
     };
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
-    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_or_inert(agreed, staged) {
+    let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
+    let agreed_and_stored = agreed_or_inert(agreed, staged) && stored;
+    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_and_stored {
         return Ok(Prepared {
             plan: empty(staged),
             wired,
@@ -121,7 +124,7 @@ pub(crate) fn plan_install(
     };
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
     builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
-    builder.consent(engine, staged, &entry);
+    builder.consent(engine, staged, &entry, &mut state);
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
         builder.roots.extend(wiring.roots.iter().cloned());
@@ -377,7 +380,7 @@ impl Builder {
         }
     }
 
-    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry) {
+    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
         if staged.root.scope != Scope::Project {
             return;
         }
@@ -393,6 +396,7 @@ impl Builder {
             &staged.signature,
             staged.content_hash.as_str(),
         );
+        self.folders(&store, state, &engine.places().global_root());
         self.roots.push(store.clone());
         self.steps.push(Step::Consent {
             path: store,

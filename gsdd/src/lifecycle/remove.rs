@@ -1,10 +1,11 @@
 //! The plan of a removal: registrations first, files second, the ledger last.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gsd_proto::api::capability::NotWired;
-use gsd_proto::{Code, Context, WireError};
+use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::consent::ConsentRecord;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
@@ -35,7 +36,6 @@ pub(crate) struct Removal {
 pub(crate) fn plan_remove(
     engine: &Engine,
     snapshot: &Snapshot,
-    ctx: &Context,
     id: &str,
     scope: Option<Scope>,
     purge_data: bool,
@@ -84,6 +84,12 @@ pub(crate) fn plan_remove(
             error.message = format!("{id} was not removed: {}", error.message);
             return Err(error.with_fix("then remove it again", &["gsdctl", "remove", id.as_str()]));
         }
+        if root.scope == Scope::Project
+            && let Some(mut error) = wiring::escaping(&wiring.roots, &root.dir).pop()
+        {
+            error.message = format!("{id} was not removed: {}", error.message);
+            return Err(error);
+        }
         roots.append(&mut wiring.roots);
         steps.append(&mut wiring.documents);
         files.append(&mut wiring.files);
@@ -92,7 +98,8 @@ pub(crate) fn plan_remove(
         left.append(&mut wiring.not_wired);
     }
     steps.append(&mut files);
-    let launcher_goes = before_state.anything_wired() && !state.anything_wired();
+    let launcher_stays = state.anything_wired();
+    let launcher_goes = before_state.anything_wired() && !launcher_stays;
     if launcher_goes && let Ok(target) = std::fs::read_link(places.launcher()) {
         roots.push(places.launcher());
         steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
@@ -100,16 +107,15 @@ pub(crate) fn plan_remove(
     revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
 
     let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
-    let mut folders = state.folders.remove(&root.dir.display().to_string()).unwrap_or_default();
-    if launcher_goes {
-        folders.extend(state.folders.remove(&places.gsd_home.display().to_string()).unwrap_or_default());
-    }
-    let others_installed = shared_files::read_ledger(&ledger_path)
-        .ok()
-        .flatten()
-        .is_some_and(|ledger| ledger.iter().any(|entry| entry.id != id));
-    if others_installed {
-        state.folders.insert(root.dir.display().to_string(), folders.clone());
+    let mut folders = Vec::new();
+    let in_use = |dir: &Path| is_in_use(engine, snapshot, dir, &root, &id, launcher_stays);
+    for dir in [&root.dir, &places.gsd_home] {
+        let key = dir.display().to_string();
+        let created = state.folders.remove(&key).unwrap_or_default();
+        folders.extend(created.iter().cloned());
+        if in_use(dir) {
+            state.folders.insert(key, created);
+        }
     }
     steps.push(Step::WriteFile {
         path: state_path,
@@ -146,7 +152,6 @@ pub(crate) fn plan_remove(
         roots.push(folder.clone());
         steps.push(Step::DropFolder { path: folder });
     }
-    let _ = ctx;
     Ok(Removal {
         plan: Plan { verb: Verb::Remove, id: id.to_string(), roots, steps },
         scope: root.word(),
@@ -155,6 +160,37 @@ pub(crate) fn plan_remove(
         taken_out,
         left,
     })
+}
+
+/// Whether something of ours stays below `dir` once `id` is gone from `root`: then the folders that we made stay on
+/// record, so that the last removal takes them along.
+fn is_in_use(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    dir: &Path,
+    root: &ScopeRoot,
+    id: &CapabilityId,
+    launcher_stays: bool,
+) -> bool {
+    let places = engine.places();
+    let goes = |other: &CapabilityId| other == id && dir == root.dir;
+    let ledger = ScopeRoot::project(dir).ledger();
+    let installed = shared_files::read_ledger(&ledger)
+        .map_or(true, |ledger| ledger.is_some_and(|ledger| ledger.iter().any(|entry| !goes(&entry.id))));
+    let agreed = || {
+        let project = real(&snapshot.project_root);
+        let (consents, _) = shared_files::read_consent(&places.consent_store());
+        let revoked = |record: &ConsentRecord| {
+            root.scope == Scope::Project && record.project_root == project && record.id == *id
+        };
+        consents.iter().any(|record| !revoked(&record))
+    };
+    installed || (dir == places.gsd_home && (launcher_stays || agreed()))
+}
+
+/// A project as the consent store names it.
+fn real(project: &Path) -> String {
+    std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
 }
 
 fn wiring_scope(root: &ScopeRoot) -> gsdd_core::runtime::WiringScope {
@@ -196,13 +232,15 @@ fn find_root(
         .with_fix("or", &["gsdctl", "remove", id.as_str(), "--scope", "project"]));
     }
     match having.pop() {
-        Some(root) if root.scope == Scope::Project && root.planted_link().is_some() => Err(WireError::new(
-            Code::PolicyBlocked,
-            format!("{} leads somewhere else, so nothing below it is deleted", root.gsd().display()),
-        )
-        .at_file(root.gsd())
-        .with_fix("remove the symlink yourself", &[])),
-        Some(root) => Ok(root),
+        Some(root) => match root.planted_link().filter(|_| root.scope == Scope::Project) {
+            Some(link) => Err(WireError::new(
+                Code::PolicyBlocked,
+                format!("{} leads somewhere else, so nothing behind it is changed", link.display()),
+            )
+            .at_file(link)
+            .with_fix("remove the symlink yourself", &[])),
+            None => Ok(root),
+        },
         None => Err(not_installed(id.as_str(), snapshot)),
     }
 }
@@ -239,9 +277,7 @@ fn revoke(
         return;
     }
     let store = engine.places().consent_store();
-    let project =
-        std::fs::canonicalize(&snapshot.project_root).unwrap_or_else(|_| snapshot.project_root.clone());
-    let project = project.to_string_lossy().into_owned();
+    let project = real(&snapshot.project_root);
     let (consents, _) = shared_files::read_consent(&store);
     if let Some(record) = consents.find(&project, id.as_str()) {
         roots.push(store.clone());

@@ -310,7 +310,8 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
     let mut error = WireError::new(Code::ManifestInvalid, what).at_file(file);
     if let Some(first) = problems.first() {
         error = error.at_pointer(first.pointer.clone());
-        error.where_.get_or_insert_default().line = Some(first.line);
+        // A rule about the whole capability has no line.
+        error.where_.get_or_insert_default().line = Some(first.line).filter(|line| *line > 0);
     }
     for problem in problems {
         let place = if problem.line == 0 {

@@ -61,7 +61,7 @@ pub(crate) fn plan_wiring(
     let folders = state.folders.entry(key.text()).or_default();
     plan_files(&mut plan, &old, &mut new, wanted, folders, id);
     if let Some(surfaces) = &descriptor.surfaces {
-        plan_documents(&mut plan, &mut target, &old, &mut new, wanted, id, descriptor, surfaces);
+        plan_documents(&mut plan, &mut target, &old, &mut new, folders, wanted, id, descriptor, surfaces);
     }
     for (surface, reason) in wanted.map(|wanted| wanted.degraded.as_slice()).unwrap_or_default() {
         plan.not_wired.push(NotWired { surface: surface.clone(), reason: reason.clone() });
@@ -119,7 +119,11 @@ fn plan_files(
             }
             continue;
         }
-        new.files.push(WiredFile { path: file.path.clone(), sha256: sha256(&file.bytes) });
+        new.files.push(WiredFile {
+            path: file.path.clone(),
+            sha256: sha256(&file.bytes),
+            surface: file.surface.clone(),
+        });
         if !plan.wired.contains(&file.surface) {
             plan.wired.push(file.surface.clone());
         }
@@ -148,6 +152,9 @@ fn plan_files(
         match current(&file.path) {
             Ok(None) => {}
             Ok(Some(bytes)) if sha256(&bytes) == file.sha256 => {
+                if wanted.is_none() && !file.surface.is_empty() && !plan.wired.contains(&file.surface) {
+                    plan.wired.push(file.surface.clone());
+                }
                 plan.roots.push(file.path.clone());
                 plan.files.push(Step::RemoveFile {
                     path: file.path.clone(),
@@ -173,6 +180,7 @@ fn plan_documents(
     target: &mut WiringTarget,
     old: &CapabilityWiring,
     new: &mut CapabilityWiring,
+    created: &mut Vec<PathBuf>,
     wanted: Option<&Placement>,
     id: &str,
     descriptor: &Descriptor,
@@ -217,6 +225,9 @@ fn plan_documents(
                     plan.roots.push(path.clone());
                     for folder in edited.folders {
                         plan.roots.push(folder.clone());
+                        if !created.contains(&folder) {
+                            created.push(folder.clone());
+                        }
                         plan.documents.push(Step::MakeFolder { path: folder });
                     }
                     plan.documents.push(step);

@@ -71,14 +71,7 @@ async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireErro
     let project = app.engine.project_of(&params.ctx);
     if params.dry_run {
         let snapshot = app.engine.snapshot(&project).await?;
-        let removal = lifecycle::plan_remove(
-            &app.engine,
-            &snapshot,
-            &params.ctx,
-            &params.id,
-            scope,
-            params.purge_data,
-        )?;
+        let removal = lifecycle::plan_remove(&app.engine, &snapshot, &params.id, scope, params.purge_data)?;
         return Ok(wire::removed(&[removal], "planned", &snapshot));
     }
     let wish = RemoveWish {

@@ -8,6 +8,7 @@ use gsd_proto::api::hook::{
     ReportParams, ReportResult, Run, Script,
 };
 use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::ConsentVerdict;
 use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
 use gsdd_core::text::shown;
@@ -38,7 +39,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     {
         params.ctx.cwd = cwd.into();
     }
-    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let snapshot = app.engine.snapshot_for_hooks(&app.engine.project_of(&params.ctx)).await?;
     let rule = place.events.get(&params.event);
     let matching = matching(&snapshot, descriptor, rule, &params);
     if matching.is_empty() {
@@ -51,6 +52,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     let engine = app.engine.clone();
     let timeout_ms = timeout_ms(place);
     // Verifying reads files when they changed.
+    let event = params.event.clone();
     let result = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         let host = params.host.clone();
@@ -60,7 +62,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     let (scripts, notices) =
         result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
     let reply = match (scripts.is_empty(), rule) {
-        (true, Some(rule)) => Some(wire::host_reply(noticed(&notices, &app, descriptor, rule))),
+        (true, Some(rule)) => Some(wire::host_reply(noticed(&notices, descriptor, &event, rule))),
         (true, None) => Some(HostReply::default()),
         (false, _) => None,
     };
@@ -172,8 +174,8 @@ fn matching(
 
 fn is_wired(snapshot: &Snapshot, descriptor: &Descriptor, hook: &WiredHook) -> bool {
     let Some(overlay) = snapshot.overlays.get(hook.overlay) else { return false };
-    let supported =
-        overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
+    let supported = hook.halted
+        || overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
     supported
         && snapshot.own.targets.values().any(|target| {
             target.runtime == descriptor.id
@@ -201,9 +203,14 @@ fn scripts(
     let enabled = snapshot.enabled_skills(config_home.as_deref());
     let mut scripts = Vec::new();
     let mut notices = Vec::new();
-    for hook in hooks.iter().filter(|hook| snapshot.is_active(&hook.capability, &enabled)) {
+    let speaks = |hook: &&WiredHook| hook.halted || snapshot.is_active(&hook.capability, &enabled);
+    for hook in hooks.iter().filter(speaks) {
         let Some(overlay) = snapshot.overlays.get(hook.overlay) else { continue };
         let id = &hook.capability;
+        if hook.halted {
+            push_once(&mut notices, out_of_service(snapshot, overlay, event));
+            continue;
+        }
         let Some(agreed) = &overlay.agreed else {
             push_once(
                 &mut notices,
@@ -244,6 +251,28 @@ fn scripts(
         }
     }
     (scripts, notices)
+}
+
+/// Why nothing of a capability runs that was agreed to once.
+fn out_of_service(snapshot: &Snapshot, overlay: &Overlay, event: &str) -> String {
+    let id = &overlay.dir_name;
+    let skip = snapshot
+        .composition
+        .skips
+        .iter()
+        .find(|skip| skip.id == overlay.dir_name && skip.scope == overlay.scope);
+    let (reason, remedy) = match skip {
+        _ if overlay.consent == ConsentVerdict::Changed => (
+            "its files changed since they were agreed to".to_owned(),
+            "install it again to agree to the new files",
+        ),
+        Some(skip) => (skip.text(), "install it again"),
+        None => ("it is not usable".to_owned(), "install it again"),
+    };
+    format!(
+        "gsdd: the {event} hook of capability {id} did NOT run: {}; {remedy}, or run: gsdctl remove {id}",
+        shown(&reason)
+    )
 }
 
 fn push_once(notices: &mut Vec<String>, notice: String) {
@@ -310,17 +339,16 @@ fn timeout_ms(place: &HooksPlace) -> u64 {
 /// Nothing may run: the person is told through the host, and the call passes.
 fn noticed(
     notices: &[String],
-    app: &App,
     descriptor: &Descriptor,
+    event: &str,
     rule: &EventRule,
 ) -> gsdd_core::hooks::HostReply {
     for notice in notices {
         tracing::warn!("{notice}");
     }
-    let _ = app;
     let answer = Answer { messages: notices.to_vec(), ..Answer::default() };
     match &descriptor.surfaces {
-        Some(surfaces) => render(&answer, "", rule, surfaces.reply.dialect),
+        Some(surfaces) => render(&answer, event, rule, surfaces.reply.dialect),
         None => gsdd_core::hooks::HostReply::default(),
     }
 }

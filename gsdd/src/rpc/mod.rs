@@ -20,7 +20,7 @@ use std::sync::Arc;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::{Methods, RpcModule};
 
-pub use register::{error_object, register, register_blocking};
+pub use register::{EventSink, error_object, register, register_blocking, register_subscription};
 
 use crate::app::App;
 

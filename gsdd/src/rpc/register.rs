@@ -1,19 +1,21 @@
 //! Typed handlers in an untyped table.
 
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use gsd_proto::api::daemon::ProtocolRange;
 use gsd_proto::code::rpc;
-use gsd_proto::{Code, Method, WireError};
+use gsd_proto::{Code, Method, Subscription, WireError};
 use jsonrpsee_core::RegisterMethodError;
-use jsonrpsee_core::server::RpcModule;
+use jsonrpsee_core::server::{RpcModule, SubscriptionSink};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::app::App;
+use crate::transport::Current;
 
 type Answer = Result<Box<RawValue>, ErrorObjectOwned>;
 
@@ -54,7 +56,10 @@ where
         let handler = handler.clone();
         async move {
             let params = read_params::<M>(&params)?;
-            let work = tokio::task::spawn_blocking(move || answer::<M>(handler(&app, params)));
+            let current = Current::get();
+            let work = tokio::task::spawn_blocking(move || {
+                Current::on_thread(current, || answer::<M>(handler(&app, params)))
+            });
             match work.await {
                 Ok(answer) => answer,
                 // The guard around the call turns it into an answer and a line in the log.
@@ -67,6 +72,64 @@ where
         }
     })?;
     Ok(())
+}
+
+/// Registers the opening and the closing call of `S`. The handler gets the parameters and a sink once the
+/// subscription is open; it should end when [`EventSink::closed`] completes.
+///
+/// # Errors
+/// When a name is taken.
+pub fn register_subscription<S, H, F>(
+    module: &mut RpcModule<App>,
+    handler: H,
+) -> Result<(), RegisterMethodError>
+where
+    S: Subscription + 'static,
+    S::Params: Send + 'static,
+    H: Fn(Arc<App>, S::Params, EventSink<S>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    module.register_subscription(
+        S::SUBSCRIBE,
+        S::EVENT,
+        S::UNSUBSCRIBE,
+        move |params, pending, app, _| {
+            let handler = handler.clone();
+            async move {
+                match read_as::<S::Params>(S::SUBSCRIBE, &params) {
+                    Err(error) => pending.reject(error).await,
+                    Ok(params) => {
+                        if let Ok(sink) = pending.accept().await {
+                            handler(app, params, EventSink { sink, kind: PhantomData }).await;
+                        }
+                    }
+                }
+            }
+        },
+    )?;
+    Ok(())
+}
+
+/// Where the events of an open subscription go.
+#[derive(Debug)]
+pub struct EventSink<S> {
+    sink: SubscriptionSink,
+    kind: PhantomData<fn() -> S>,
+}
+
+impl<S: Subscription> EventSink<S> {
+    /// Sends one event, waiting while the client is slow; `false` once there is nobody to send to.
+    pub async fn send(&self, event: &S::Event) -> bool {
+        match serde_json::value::to_raw_value(event) {
+            Ok(event) => self.sink.send(event).await.is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    /// Completes when the subscription was closed or its connection ended.
+    pub async fn closed(&self) {
+        self.sink.closed().await;
+    }
 }
 
 /// An error as it stands in an answer.
@@ -100,14 +163,19 @@ struct Probe {
 struct ProbedContext {
     protocol: u32,
     cwd: PathBuf,
+    progress: bool,
 }
 
 fn read_params<M: Method>(params: &Params<'_>) -> Result<M::Params, ErrorObjectOwned> {
+    read_as(M::NAME, params)
+}
+
+fn read_as<P: DeserializeOwned>(method: &str, params: &Params<'_>) -> Result<P, ErrorObjectOwned> {
     let text = named(params.as_str().unwrap_or("{}"));
     let probe: Probe = parse(text)?;
     let asked = probe.ctx.protocol;
     // The calls that sort out different versions must get through.
-    let exempt = M::NAME.starts_with("daemon.");
+    let exempt = method.starts_with("daemon.");
     if asked != 0 && !exempt && ProtocolRange::OURS.common(ProtocolRange { min: asked, max: asked }).is_none()
     {
         let error = crate::rpc::daemon::protocol_error(ProtocolRange { min: asked, max: asked });
@@ -117,6 +185,11 @@ fn read_params<M: Method>(params: &Params<'_>) -> Result<M::Params, ErrorObjectO
     if !cwd.as_os_str().is_empty() && !cwd.is_absolute() {
         let error = WireError::new(Code::UsageInvalidParams, "`ctx.cwd` must be an absolute path");
         return Err(error_object(rpc::INVALID_PARAMS, error));
+    }
+    if probe.ctx.progress
+        && let Some(current) = Current::get()
+    {
+        current.want_progress();
     }
     parse(text)
 }

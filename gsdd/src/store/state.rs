@@ -124,8 +124,11 @@ pub(crate) struct CapabilityWiring {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WiredFile {
     pub(crate) path: PathBuf,
-    /// SHA-256 of what we wrote, hex.
+    /// SHA-256 of what we wrote, `sha256:<hex>`.
     pub(crate) sha256: String,
+    /// What it is for.
+    #[serde(default)]
+    pub(crate) surface: String,
 }
 
 /// A document of the person that we edited.
@@ -168,6 +171,14 @@ impl OwnState {
         let mut text = serde_json::to_vec_pretty(self).unwrap_or_default();
         text.push(b'\n');
         text
+    }
+
+    /// Folders that are gone are not ours to delete when somebody makes them again.
+    pub(crate) fn forget_missing_folders(&mut self) {
+        for folders in self.folders.values_mut() {
+            folders.retain(|folder| folder.exists());
+        }
+        self.folders.retain(|_, folders| !folders.is_empty());
     }
 
     /// Key of [`OwnState::taken`].

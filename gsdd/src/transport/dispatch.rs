@@ -12,7 +12,7 @@ use jsonrpsee_types::{ErrorObjectOwned, Id, Params};
 use serde_json::value::RawValue;
 
 use super::cancel::Cancels;
-use super::{Peer, Service};
+use super::{Current, Peer, Service};
 use crate::rpc::error_object;
 use crate::rpc::guard;
 
@@ -71,7 +71,8 @@ pub(super) async fn dispatch(caller: &Caller, call: Call, place: Place) -> Optio
     extensions.insert(caller.connection);
     let answer_bytes = service.limits.answer_bytes;
     let (connection, callback, reply_to) = (caller.connection, callback.clone(), id.clone());
-    let answer = guard::guarded(name, id, &service.app, service.limits.call, &cancel.token, async move {
+    let current = Current::new(caller.peer, id.clone(), caller.sink.clone());
+    let work = current.scope(async move {
         match callback {
             MethodCallback::Sync(run) => Some(run(reply_to, params, answer_bytes, extensions)),
             MethodCallback::Async(run) => {
@@ -109,7 +110,7 @@ pub(super) async fn dispatch(caller: &Caller, call: Call, place: Place) -> Optio
             }
         }
     });
-    answer.await
+    guard::guarded(name, id, &service.app, service.limits.call, &cancel.token, work).await
 }
 
 fn unknown_method(call: &Call) -> MethodResponse {

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gsd_proto::code::rpc;
+use gsd_proto::message::RequestId;
 use gsd_proto::readiness::StartFailure;
 use interprocess::local_socket::tokio::{Listener as Inner, Stream};
 use interprocess::local_socket::traits::StreamCommon as _;
@@ -18,6 +20,13 @@ use crate::single_instance::{OwnSocket, failure};
 
 /// Pause after a failed accept (no more file descriptors, above all).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often to look whether our socket is still in its place: a cleaner of temporary folders may have removed it, and
+/// nobody would find us any more while we hold the lock.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Time for telling a client that there is no room.
+const TURN_AWAY: Duration = Duration::from_millis(100);
 
 /// A bound socket.
 #[derive(Debug)]
@@ -73,9 +82,19 @@ impl Listener {
         Ok(None)
     }
 
-    /// Serves clients until `stop`, then removes the socket and waits until those that are connected are done.
+    /// Completes when the socket has been removed or replaced by somebody else.
+    async fn lost_our_place(own: Option<&OwnSocket>) {
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        while own.is_none_or(OwnSocket::is_in_place) {
+            looks.tick().await;
+        }
+    }
+
+    /// Serves clients until `stop`, or until the socket is no longer in its place, then removes the socket and waits until those that are connected are done.
     pub async fn serve(self, service: Arc<Service>, stop: CancellationToken) {
         let mut connections = JoinSet::new();
+        let lost = Self::lost_our_place(self.own.as_ref());
+        tokio::pin!(lost);
         loop {
             while let Some(done) = connections.try_join_next() {
                 drop(done);
@@ -83,6 +102,11 @@ impl Listener {
             let accepted = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
+                () = &mut lost => {
+                    tracing::error!("the socket was removed by somebody else");
+                    stop.cancel();
+                    break;
+                }
                 accepted = self.inner.accept() => accepted,
             };
             match accepted {
@@ -115,6 +139,7 @@ impl Listener {
         }
         let Ok(permit) = Arc::clone(&service.connections).try_acquire_owned() else {
             tracing::warn!("refused a connection: too many are open");
+            connections.spawn(turn_away(stream));
             return;
         };
         let (service, stop) = (Arc::clone(service), stop.clone());
@@ -151,6 +176,15 @@ fn close_to_others(socket: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn close_to_others(_socket: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// Tells a client that there is no room, if it takes the line at once.
+async fn turn_away(mut stream: Stream) {
+    use tokio::io::AsyncWriteExt as _;
+    let refusal =
+        super::dispatch::transport_error(&RequestId::Null, rpc::BUSY, "too many connections are open");
+    let line = format!("{}\n", refusal.as_json());
+    drop(tokio::time::timeout(TURN_AWAY, stream.write_all(line.as_bytes())).await);
 }
 
 #[cfg(unix)]
@@ -212,4 +246,29 @@ async fn hung_up(handle: WatchHandle) {
 #[cfg(not(unix))]
 async fn hung_up(_handle: WatchHandle) {
     std::future::pending::<()>().await;
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use jsonrpsee_core::server::Methods;
+
+    use super::*;
+    use crate::transport::Limits;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_daemon_whose_socket_was_removed_makes_room_for_another() {
+        let root = tempfile::tempdir().unwrap();
+        let socket = root.path().join("s");
+        let app = crate::transport::tests::harness::app();
+        let service = Service::new(Methods::new(), Arc::clone(&app), Limits::default());
+        let listener = Listener::bind(&socket, gsd_proto::private_dir::our_uid()).unwrap();
+        let stop = app.shutdown.token().clone();
+        let serving = tokio::spawn(listener.serve(service, stop.clone()));
+        tokio::time::sleep(LOOK_EVERY * 3).await;
+        assert!(!stop.is_cancelled());
+        std::fs::remove_file(&socket).unwrap();
+        tokio::time::timeout(LOOK_EVERY * 2, serving).await.unwrap().unwrap();
+        assert!(stop.is_cancelled());
+    }
 }

@@ -7,6 +7,7 @@
 mod batch;
 mod cancel;
 mod connection;
+mod current;
 mod dispatch;
 mod limits;
 mod listen;
@@ -15,6 +16,7 @@ mod service;
 mod writer;
 
 pub use connection::serve_conn;
+pub use current::Current;
 pub use limits::Limits;
 pub use listen::Listener;
 pub use peer::Peer;

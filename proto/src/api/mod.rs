@@ -1,6 +1,6 @@
 //! The methods, one file per namespace.
 //!
-//! A method is a unit type that implements [`Method`](crate::Method); its parameters and result are plain structs
+//! A method is a unit type that implements [`Method`]; its parameters and result are plain structs
 //! with camelCase names. Every parameter object carries `ctx`; every result carries `snapshot` and `warnings`.
 
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,26 @@ const fn row<M: Method>() -> (&'static str, Effect) {
 #[must_use]
 pub fn effect(method: &str) -> Option<Effect> {
     METHODS.iter().find(|(name, _)| *name == method).map(|(_, effect)| *effect)
+}
+
+/// Method name of the notification that tells how far a call is.
+pub const PROGRESS: &str = "$/progress";
+
+/// How far a call is; sent to callers that set `ctx.progress`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Progress {
+    /// Id of the call; filled in by the daemon.
+    pub token: serde_json::Value,
+    /// What is being done, for example `download`.
+    pub phase: String,
+    /// How much of it is done.
+    pub done: u64,
+    /// How much there is, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Of what: `bytes`, `files`, `items`.
+    pub unit: String,
 }
 
 /// Something that did not stop a call but that the caller should know.

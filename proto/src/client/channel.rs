@@ -67,7 +67,7 @@ pub fn connect(path: &Path, budget: Duration) -> io::Result<Box<dyn Channel>> {
 mod unix {
     use std::os::unix::net::UnixStream;
 
-    use super::{Channel, Duration, Instant, Path, Peer, Read as _, Write as _, io, left};
+    use super::{Channel, Duration, Instant, Path, Read as _, Write as _, io, left};
 
     /// Connects without ever waiting longer than `budget`: a stopped daemon whose queue is full would otherwise hold
     /// its clients for ever. Linux applies the send timeout of the socket to that wait.
@@ -116,13 +116,13 @@ mod unix {
         }
 
         #[cfg(target_os = "linux")]
-        fn peer(&self) -> Peer {
+        fn peer(&self) -> super::Peer {
             match rustix::net::sockopt::socket_peercred(self) {
-                Ok(peer) => Peer {
+                Ok(peer) => super::Peer {
                     pid: u32::try_from(peer.pid.as_raw_nonzero().get()).ok(),
                     uid: Some(peer.uid.as_raw()),
                 },
-                Err(_) => Peer::default(),
+                Err(_) => super::Peer::default(),
             }
         }
     }

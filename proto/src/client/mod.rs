@@ -17,6 +17,7 @@ pub use error::CallError;
 pub use subscription::Events;
 
 use crate::MAX_FRAME_BYTES;
+use crate::api::{PROGRESS, Progress};
 use crate::code::WireError;
 use crate::frame::{Decoder, Frame, Framing, encode};
 use crate::method::{Method, Subscription};
@@ -34,7 +35,11 @@ pub struct Client {
     outgoing: Vec<u8>,
     /// The frame that the last answer was read from.
     answer: Vec<u8>,
+    on_progress: Option<ProgressListener>,
 }
+
+/// Hears how far a call is.
+pub type ProgressListener = Box<dyn FnMut(&Progress) + Send>;
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,12 +69,19 @@ impl Client {
             chunk: Vec::new(),
             outgoing: Vec::new(),
             answer: Vec::new(),
+            on_progress: None,
         }
     }
 
     /// How long one call may take from now on; `None` waits for ever.
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
+    }
+
+    /// Who is told how far a call is, while it is waited for. The daemon tells only about calls whose `ctx.progress`
+    /// is set.
+    pub fn on_progress(&mut self, listener: Option<ProgressListener>) {
+        self.on_progress = listener;
     }
 
     /// Calls a method.
@@ -134,6 +146,9 @@ impl Client {
             let frame = self.read_frame(deadline)?;
             // Notifications and answers to calls that were given up may come in between.
             let envelope: Envelope<'_> = serde_json::from_slice(&frame).map_err(CallError::NotAnAnswer)?;
+            if let (Some(listener), Some(progress)) = (&mut self.on_progress, envelope.progress_of(id)) {
+                listener(&progress);
+            }
             let matches = envelope.id.is_some_and(|raw| raw.get().parse() == Ok(id));
             let refused_unread =
                 envelope.id.is_none_or(|raw| raw.get() == "null") && envelope.error.is_some();
@@ -166,11 +181,25 @@ impl Client {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    /// The progress of call `id`, if this message is that.
+    fn progress_of(&self, id: u64) -> Option<Progress> {
+        let method: String = serde_json::from_str(self.method?.get()).ok()?;
+        let progress: Progress =
+            serde_json::from_str(self.params.filter(|_| method == PROGRESS)?.get()).ok()?;
+        (progress.token.as_u64() == Some(id)).then_some(progress)
+    }
 }
 
 #[derive(Deserialize)]
@@ -203,3 +232,7 @@ fn remote(error: ErrorObject) -> CallError {
     };
     CallError::Remote { number: error.code, error: Box::new(wire) }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

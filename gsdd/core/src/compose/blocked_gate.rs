@@ -23,6 +23,8 @@ pub struct BlockedGate {
     pub category: &'static str,
     /// Why the capability was left out, cleaned.
     pub reason: String,
+    /// The command that removes the cause, when there is one and the name is safe to repeat.
+    pub remedy: Option<String>,
 }
 
 /// The gates that a skip costs. Of a bundle that nobody agreed to only real points are named.
@@ -38,6 +40,7 @@ pub(super) fn blocked_by(candidate: &Candidate, skip: &Skip) -> Vec<BlockedGate>
             scope: candidate.scope,
             category: skip.reason.category(),
             reason: if unconsented { UNCONSENTED_TEXT.to_owned() } else { skip.text() },
+            remedy: skip.remedy(),
         })
         .collect()
 }

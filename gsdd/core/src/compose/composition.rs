@@ -85,6 +85,7 @@ impl Composition {
             id: candidate.dir_name.clone(),
             scope: candidate.scope,
             reason,
+            demoted: candidate.demoted,
             unconsented: candidate.is_unconsented(),
         };
         let blocked = blocked_by(candidate, &skip);
@@ -147,4 +148,48 @@ fn composed(candidate: &Candidate) -> Option<Composed> {
         FragmentRead::Text(text) => Some(Arc::clone(text)),
         FragmentRead::Refused(_) | FragmentRead::Fault(_) => None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compose::{ConsentVerdict, ManifestRead};
+    use crate::manifest::assess;
+    use crate::registry::{BaseParts, HostContract};
+
+    fn candidate(id: &str, produces: &str, consumes: &str) -> Candidate {
+        let text = format!(
+            r#"{{"id":"{id}","role":"feature","version":"1.0.0","title":"T","description":"D","tier":"full",
+            "requires":[],"runtimeCompat":{{"supported":["*"],"unsupported":[]}},"skills":[],"agents":[],
+            "config":{{}},"steps":[],"gates":[{{"point":"ship:pre","check":{{"query":"q"}},"blocking":true,
+            "onError":"halt"}}],"contributions":[{{"point":"plan:pre","into":"planner",
+            "fragment":{{"inline":"x"}},"produces":["{produces}"],"consumes":["{consumes}"]}}]}}"#
+        );
+        Candidate {
+            dir_name: id.to_owned(),
+            scope: Scope::Global,
+            demoted: false,
+            bundle_dir: String::new(),
+            ledger: LedgerState::Committed,
+            consent: ConsentVerdict::NotNeeded,
+            manifest: ManifestRead::Read(Arc::new(assess(id, text.as_bytes(), &HostContract::builtin()))),
+            fragments: BTreeMap::new(),
+            config_home: None,
+        }
+    }
+
+    /// The last resort, reached here by going around the gates that make it unnecessary.
+    #[test]
+    fn a_set_that_cannot_be_built_loses_its_culprit_only() {
+        let Ok(base) = Base::build(BaseParts::default()) else { panic!("an empty base is fine") };
+        let all = [candidate("acorn", "A", "B"), candidate("birch", "B", "A"), candidate("cedar", "C", "")];
+        let mut composition = compose(&base, &[]);
+        composition.materialise(&base, all.iter().collect());
+        let accepted: Vec<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
+        assert_eq!(accepted, ["acorn", "cedar"]);
+        assert_eq!(composition.skips.len(), 1);
+        assert_eq!(composition.skips[0].reason.category(), "compose-fallback");
+        assert_eq!(composition.skips[0].reason.details(), ["contribution-cycle"]);
+        assert_eq!(composition.gate_caps, ["birch"]);
+    }
 }

@@ -5,6 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::registry::{Flow, order};
+
+/// Most hooks of one capability from which the graph is walked.
+const MAX_WALKS: usize = 8;
+
 /// A hook.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
@@ -14,6 +19,18 @@ pub(super) struct Node<'a> {
     pub(super) produces: &'a [String],
     /// Artifacts it needs.
     pub(super) consumes: &'a [String],
+}
+
+impl Flow for Node<'_> {
+    fn owner(&self) -> &str {
+        ""
+    }
+    fn produces(&self) -> &[String] {
+        self.produces
+    }
+    fn consumes(&self) -> &[String] {
+        self.consumes
+    }
 }
 
 /// The hooks of one kind at one point.
@@ -74,21 +91,33 @@ impl<'a> FlowGraph<'a> {
         found
     }
 
-    /// Of the hooks from `first` on, the first that is on a circle.
+    /// Of the hooks from `first` on, one that is on a circle, or behind one.
     pub(super) fn closed_circle(&self, first: usize) -> Option<usize> {
-        let on_circle = |id: &usize| self.is_on_circle(*id);
-        let id = (first..self.nodes.len()).find(on_circle)?;
-        self.nodes.get(id).map(|node| node.index)
+        let suspects: Vec<usize> = (first..self.nodes.len()).filter(|id| self.is_between(*id)).collect();
+        let id = if suspects.len() <= MAX_WALKS {
+            suspects.into_iter().find(|id| self.is_on_circle(*id))
+        } else {
+            // Many at once: one pass over the whole point is cheaper than a walk from each.
+            let stuck = order(&self.nodes).err()?.entries;
+            stuck.into_iter().find(|id| *id >= first)
+        };
+        self.nodes.get(id?).map(|node| node.index)
+    }
+
+    /// Whether another hook feeds this one and another is fed by it.
+    fn is_between(&self, id: usize) -> bool {
+        let Some(node) = self.nodes.get(id) else { return false };
+        let other = |users: &HashMap<&str, Vec<usize>>, names: &[String]| {
+            names
+                .iter()
+                .any(|name| users.get(name.as_str()).is_some_and(|list| list.iter().any(|o| *o != id)))
+        };
+        other(&self.producers, node.consumes) && other(&self.consumers, node.produces)
     }
 
     fn is_on_circle(&self, start: usize) -> bool {
         let Some(node) = self.nodes.get(start) else { return false };
         let needed: HashSet<&str> = node.consumes.iter().map(String::as_str).collect();
-        let fed =
-            |name: &&str| self.producers.get(*name).is_some_and(|list| list.iter().any(|id| *id != start));
-        if !needed.iter().any(fed) {
-            return false;
-        }
         let mut open = vec![start];
         let mut seen_nodes = HashSet::from([start]);
         let mut seen_artifacts = HashSet::new();

@@ -24,6 +24,6 @@ pub use blocked_gate::BlockedGate;
 pub use candidate::{Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead};
 pub use composition::{Composition, compose};
 pub use cross_rules::{check_set, check_shipped};
-pub use install_check::check_install;
+pub use install_check::{Lost, check_install, lost_without};
 pub use scope::Scope;
 pub use skip::{Skip, SkipReason, UnconsentedCause};

@@ -15,6 +15,8 @@ pub struct Skip {
     pub scope: Scope,
     /// Why.
     pub reason: SkipReason,
+    /// Whether the root is the person's own, treated as a project's.
+    pub demoted: bool,
     /// Whether the bundle needs consent and has none; its own words are not repeated then.
     pub unconsented: bool,
 }
@@ -261,7 +263,8 @@ impl Skip {
         if !has_id_shape(&self.id) {
             return None;
         }
-        let (id, scope) = (&self.id, self.scope.as_str());
+        let scope = if self.demoted { Scope::Global } else { self.scope };
+        let (id, scope) = (&self.id, scope.as_str());
         match &self.reason {
             SkipReason::Pending => Some("gsdctl reconcile".to_owned()),
             SkipReason::Unconsented { cause: UnconsentedCause::Demoted } => Some("gsdctl doctor".to_owned()),

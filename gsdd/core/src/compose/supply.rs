@@ -3,7 +3,7 @@
 //! Members can be taken out again; what then lacks something is found through the edges, not by looking at
 //! everyone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::manifest::{Manifest, Problem, Role, RuleId};
 use crate::registry::{HostContract, LoopPoint};
@@ -40,14 +40,19 @@ impl<'a> Supply<'a> {
             let compat =
                 manifest.runtime_compat.iter().flat_map(|c| [&c.supported, &c.unsupported, &c.noted]);
             for id in manifest.requires.iter().chain(compat.flatten()) {
-                supply.dependents.entry(id).or_default().push(member);
+                push_once(supply.dependents.entry(id).or_default(), member);
             }
             for (index, step) in manifest.steps.iter().enumerate() {
                 for name in &step.produces {
-                    supply.producers.entry(name).or_default().push((step.point, member, index));
+                    let makers = supply.producers.entry(name).or_default();
+                    // Two of one member at one point answer every question that more would answer.
+                    let own = makers.iter().rev().take_while(|(_, other, _)| *other == member);
+                    if own.filter(|(at, _, _)| *at == step.point).count() < 2 {
+                        makers.push((step.point, member, index));
+                    }
                 }
                 for name in &step.consumes {
-                    supply.consumers.entry(name).or_default().push(member);
+                    push_once(supply.consumers.entry(name).or_default(), member);
                 }
             }
         }
@@ -79,7 +84,9 @@ impl<'a> Supply<'a> {
             gone.push(member);
             let Some(manifest) = self.members.get(member) else { continue };
             open.extend(self.dependents.get(manifest.id.as_str()).into_iter().flatten());
-            for name in manifest.steps.iter().flat_map(|step| &step.produces) {
+            let mut seen = HashSet::new();
+            let made = manifest.steps.iter().flat_map(|step| &step.produces);
+            for name in made.filter(|name| seen.insert(name.as_str())) {
                 open.extend(self.consumers.get(name.as_str()).into_iter().flatten());
             }
         }
@@ -181,5 +188,12 @@ impl<'a> Supply<'a> {
             }
         }
         problems
+    }
+}
+
+/// Adds a member to a list that is filled member by member.
+fn push_once(list: &mut Vec<usize>, member: usize) {
+    if list.last() != Some(&member) {
+        list.push(member);
     }
 }

@@ -20,11 +20,28 @@ pub(super) struct Cursor<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
+    values_left: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0 }
+        Self { text, bytes: text.as_bytes(), at: 0, values_left: usize::MAX }
+    }
+
+    /// Bounds the number of values that may still be read: each costs many times its text in memory.
+    pub(super) fn limit_values(&mut self, count: usize) {
+        self.values_left = count;
+    }
+
+    /// Counts one value.
+    pub(super) fn count_value(&mut self) -> Result<(), Fault> {
+        match self.values_left.checked_sub(1) {
+            Some(left) => {
+                self.values_left = left;
+                Ok(())
+            }
+            None => self.fault("the document has too many values"),
+        }
     }
 
     pub(super) fn offset(&self) -> usize {

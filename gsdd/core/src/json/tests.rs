@@ -72,6 +72,14 @@ fn depth_has_a_bound() {
 }
 
 #[test]
+fn the_number_of_values_has_a_bound() {
+    let list = |n: usize| format!("[{}0]", "0,".repeat(n));
+    assert!(parse_strict(list(100_000).as_bytes()).is_ok());
+    assert!(parse_strict(list(MAX_VALUES).as_bytes()).is_err());
+    assert!(parse_lenient(list(MAX_VALUES).as_bytes()).is_some());
+}
+
+#[test]
 fn lenient_reading_takes_the_last_duplicate() {
     assert_eq!(parse_lenient(br#"{"a":1,"b":2,"a":3}"#).unwrap().to_string(), r#"{"a":3,"b":2}"#);
 }

@@ -7,7 +7,7 @@ use super::rule_table::RuleId;
 pub struct Problem {
     /// The rule.
     pub rule: RuleId,
-    /// JSON pointer of the value, as far as it exists.
+    /// JSON pointer of the value, as far as it exists; holds keys as written, so it is cleaned before it is shown.
     pub pointer: String,
     /// Line of the value in the file, from 1; 0 when the file is not at hand.
     pub line: u32,

@@ -42,13 +42,13 @@ rules! {
         from "ADR-1244 Context (folder `capabilities/<id>/`)"
         fix "Use lowercase letters, digits and hyphens, beginning with a letter";
     ManifestIdMatchesFolder "manifest.id.matches-folder" [Manifest, Upstream]
-        "`id` equals the name of the folder that holds the manifest (only examined when the shape is right)."
+        "`id` equals the name of the folder that holds the manifest."
         from "ADR-1244 Context"
         fix "Rename the folder to the id, or the id to the folder";
     ManifestRoleEnum "manifest.role.enum" [Manifest, Upstream]
         "`role` is `feature`, `runtime` or `reviewer`."
         from "ADR-1244 Context names feature and runtime; reviewer is upstream"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ManifestTitleNonEmpty "manifest.title.non-empty" [Manifest, Upstream]
         "`title` is a non-empty string."
         from "upstream validator"
@@ -60,7 +60,7 @@ rules! {
     ManifestTierEnum "manifest.tier.enum" [Manifest, Upstream]
         "`tier` is `core`, `standard` or `full`."
         from "ADR-1244 D9 names tier; values upstream"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ManifestRequiresArray "manifest.requires.array" [Manifest, Upstream]
         "`requires` is present and is an array."
         from "ADR-1244 D2 (requires graph)"
@@ -78,7 +78,7 @@ rules! {
         from "ADR-1244 D1"
         fix "Write a JSON object";
     ManifestEnginesGsdRange "manifest.engines.gsd-range" [Manifest, Upstream]
-        "`engines.gsd`, when present, is a string that passes the range shape test."
+        "`engines.gsd`, when present, is a range that some version can satisfy."
         from "ADR-1244 D1"
         fix "Write a range such as `>=1.6.0`, `^1.6` or `1.6 - 2.0`, or leave the key out";
     ManifestCompatVersionsObject "manifest.compat-versions.object" [Manifest, Upstream]
@@ -90,7 +90,7 @@ rules! {
         from "ADR-1244 D1"
         fix "Use full versions such as `1.2.0` as keys";
     ManifestCompatVersionsValueRange "manifest.compat-versions.value-range" [Manifest, Upstream]
-        "Each value of `compatVersions` passes the range shape test."
+        "Each value of `compatVersions` is a range that some version can satisfy; a bare version is a minimum."
         from "ADR-1244 D1 (calls it a minimum version)"
         fix "Write a range such as `>=1.6.0` as the value";
     ManifestIntegritySha512 "manifest.integrity.sha512" [Manifest, Upstream]
@@ -162,7 +162,7 @@ rules! {
         from "ADR-1244 Context"
         fix "Write a JSON array; `[]` when there is nothing to list";
     FeatureSkillsEntryString "feature.skills.entry-string" [Manifest, Upstream]
-        "Each `skills` entry is a string (no shape rule)."
+        "Each `skills` entry is a string."
         from "ADR-1244 Context"
         fix "Write a text that is not empty";
     FeatureSkillsReservedName "feature.skills.reserved-name" [Manifest, Upstream]
@@ -174,7 +174,7 @@ rules! {
         from "ADR-1244 Context"
         fix "Write a JSON array; `[]` when there is nothing to list";
     FeatureAgentsEntryString "feature.agents.entry-string" [Manifest, Upstream]
-        "Each `agents` entry is a string (no shape rule)."
+        "Each `agents` entry is a string."
         from "ADR-1244 Context"
         fix "Write a text that is not empty";
     FeatureAgentsReservedName "feature.agents.reserved-name" [Manifest, Upstream]
@@ -198,7 +198,7 @@ rules! {
         from "upstream validator"
         fix "Choose another name: `__proto__`, `constructor` and `prototype` cannot be used";
     FeatureCommandsModuleString "feature.commands.module-string" [Manifest, Upstream]
-        "`module` is a non-empty string."
+        "`module` is a non-empty string, unless `exec` stands for it."
         from "ADR-1244 D7"
         fix "Write a text that is not empty";
     FeatureCommandsModuleBasename "feature.commands.module-basename" [Manifest, Upstream]
@@ -206,7 +206,7 @@ rules! {
         from "ADR-1244 D5 rule 5"
         fix "Name a file of the bundle root such as `tool.cjs`, without a folder";
     FeatureCommandsRouterString "feature.commands.router-string" [Manifest, Upstream]
-        "`router` is a non-empty string."
+        "`router` is a non-empty string, unless `exec` stands for it."
         from "ADR-1244 D7"
         fix "Write a text that is not empty";
     FeatureCommandsSubcommandsArray "feature.commands.subcommands-array" [Manifest, Upstream]
@@ -288,7 +288,7 @@ rules! {
     FeatureStepsPoint "feature.steps.point" [Manifest, Upstream]
         "`point` is one of the twelve loop points."
         from "ADR-1244 Context, D2"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureContributionsArray "feature.contributions.array" [Manifest, Upstream]
         "`contributions` is present and is an array."
         from "ADR-1244 Context"
@@ -300,7 +300,7 @@ rules! {
     FeatureContributionsPoint "feature.contributions.point" [Manifest, Upstream]
         "`point` is one of the twelve loop points."
         from "ADR-1244 Context, D2"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureGatesArray "feature.gates.array" [Manifest, Upstream]
         "`gates` is present and is an array."
         from "ADR-1244 Context"
@@ -312,7 +312,7 @@ rules! {
     FeatureGatesPoint "feature.gates.point" [Manifest, Upstream]
         "`point` is one of the twelve loop points."
         from "ADR-1244 Context, D2"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureStepsRefObject "feature.steps.ref-object" [Manifest, Upstream]
         "`ref` is an object (an array falls through to the next rule)."
         from "upstream validator"
@@ -396,15 +396,15 @@ rules! {
     FeatureStepsOnError "feature.steps.on-error" [Manifest, Upstream]
         "`onError` is `skip` or `halt`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureContributionsOnError "feature.contributions.on-error" [Manifest, Upstream]
         "`onError`, when present, is `skip` or `halt`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureGatesOnError "feature.gates.on-error" [Manifest, Upstream]
         "`onError` is `skip` or `halt`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     FeatureContributionsIntoString "feature.contributions.into-string" [Manifest, Upstream]
         "`into` is a string."
         from "upstream validator"
@@ -502,7 +502,7 @@ rules! {
         from "overlay model, \"The activation chain, item 4\""
         fix "Add the key to `config`, or remove `when`";
     ContractPointWired "contract.point.wired" [Contract, Upstream]
-        "First-party build only: the host workflow actually renders hooks at that point (upstream does not at `execute:pre`). Not applied to installed capabilities and not in the vectors."
+        "First-party build only: the host renders hooks at that point. Not applied to installed capabilities."
         from "upstream validator"
         fix "Use a point that the host renders";
     RuntimeForbiddenField "runtime.forbidden-field" [Manifest, Upstream]
@@ -520,7 +520,7 @@ rules! {
     RuntimeConfigHomeKindEnum "runtime.config-home.kind-enum" [Manifest, Upstream]
         "`kind` is `dot-home`, `dot-home-nested`, `xdg`, `generic-agents-root` or `none`."
         from "ADR-1016 D1 (`none` is upstream)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeConfigHomeName "runtime.config-home.name" [Manifest, Upstream]
         "`name` is a non-empty string unless `kind` is `none`."
         from "ADR-1016 D1"
@@ -556,7 +556,7 @@ rules! {
     RuntimeConfigFormatEnum "runtime.config-format.enum" [Manifest, Upstream]
         "`configFormat` is `settings-json`, `toml`, `markdown`, `markdown-dir` or `none`."
         from "ADR-1016 D2"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeArtifactLayoutObject "runtime.artifact-layout.object" [Manifest, Upstream]
         "`artifactLayout` is an object."
         from "ADR-1016 D3"
@@ -572,7 +572,7 @@ rules! {
     RuntimeArtifactLayoutKindEnum "runtime.artifact-layout.kind-enum" [Manifest, Upstream]
         "`kind` is `commands`, `agents`, `skills` or `kimi-agents`."
         from "ADR-1016 D3"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeArtifactLayoutDestSubpath "runtime.artifact-layout.dest-subpath" [Manifest, Upstream]
         "`destSubpath` is a non-empty string."
         from "ADR-1016 D3"
@@ -580,7 +580,7 @@ rules! {
     RuntimeArtifactLayoutNestingEnum "runtime.artifact-layout.nesting-enum" [Manifest, Upstream]
         "`nesting` is `flat` or `nested`; required."
         from "ADR-1016 D3"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeArtifactLayoutPrefixString "runtime.artifact-layout.prefix-string" [Manifest, Upstream]
         "`prefix` is a string (may be empty); required."
         from "ADR-1016 D3"
@@ -590,7 +590,7 @@ rules! {
         from "ADR-1016 D3 (required there)"
         fix "Write `true` or `false`";
     RuntimeArtifactLayoutConverterRequired "runtime.artifact-layout.converter-required" [Manifest, Upstream]
-        "The key `converter` exists."
+        "The key `converter` exists. Not examined: entries of the design record have none, and no converter is meant then."
         from "ADR-1016 D3 (closed converter names)"
         fix "Add the key";
     RuntimeArtifactLayoutConverterType "runtime.artifact-layout.converter-type" [Manifest, Upstream]
@@ -598,9 +598,9 @@ rules! {
         from "ADR-1016 D3"
         fix "Write a text or `null`";
     RuntimeArtifactLayoutConverterEnum "runtime.artifact-layout.converter-enum" [Manifest, Upstream]
-        "A string `converter` is one of the closed names."
+        "A string `converter` is one of the known converters."
         from "ADR-1016 D3"
-        fix "Use one of the words of the rule";
+        fix "Use a converter of the reference, or `null`";
     RuntimeArtifactLayoutLocalHomeForbidden "runtime.artifact-layout.local-home-forbidden" [Manifest, Upstream]
         "Entries in `local` have no `home` key."
         from "upstream validator"
@@ -608,31 +608,31 @@ rules! {
     RuntimeCommandStyleEnum "runtime.command-style.enum" [Manifest, Upstream]
         "`commandStyle` is `slash-hyphen` or `shell-var`."
         from "ADR-1016 D4"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHooksSurfaceEnum "runtime.hooks-surface.enum" [Manifest, Upstream]
-        "`hooksSurface` is one of eight values."
+        "`hooksSurface` is one of eight words."
         from "ADR-1016 D5 (six of them)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHookEventsEnum "runtime.hook-events.enum" [Manifest, Upstream]
-        "`hookEvents`, when present, is `claude` or `gemini`."
+        "`hookEvents`, when present, is `claude`, `gemini` or `opencode-subset`."
         from "ADR-1016 D5 (which also lists `opencode-subset`)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeExtensionEventsEnum "runtime.extension-events.enum" [Manifest, Upstream]
         "`extensionEvents`, when present, is `opencode`, `pi`, `hermes`, `kilo` or `none`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeSandboxTierEnum "runtime.sandbox-tier.enum" [Manifest, Upstream]
         "`sandboxTier` is `none` or `codex-agent-sandbox`."
         from "ADR-1016 D6"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeSupportTierEnum "runtime.support-tier.enum" [Manifest, Upstream]
         "`supportTier` is the number 1 or 2."
         from "ADR-1016 D7"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeInstallSurfaceEnum "runtime.install-surface.enum" [Manifest, Upstream]
-        "`installSurface` is one of seven values."
+        "`installSurface` is one of seven words."
         from "ADR-1016 D7a (six of them)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeWritesSharedSettingsBoolean "runtime.writes-shared-settings.boolean" [Manifest, Upstream]
         "`writesSharedSettings` is present and boolean."
         from "ADR-1016 D7a"
@@ -644,9 +644,9 @@ rules! {
     RuntimePermissionWriterEnum "runtime.permission-writer.enum" [Manifest, Upstream]
         "`permissionWriter` is null, `opencode`, `kilo` or `antigravity`."
         from "ADR-1016 D7a (without antigravity)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeLocalConfigDirRequired "runtime.local-config-dir.required" [Manifest, Upstream]
-        "`localConfigDir` is a non-empty string unless `configHome` is an object of kind `none`."
+        "`localConfigDir`, when present, is a non-empty string unless `configHome` is an object of kind `none`."
         from "upstream validator"
         fix "Add the key";
     RuntimeLocalConfigDirDotPrefix "runtime.local-config-dir.dot-prefix" [Manifest, Upstream]
@@ -664,9 +664,9 @@ rules! {
     RuntimeExtendedHookEventsEntryEnum "runtime.extended-hook-events.entry-enum" [Manifest, Upstream]
         "Each entry is one of the eight event names."
         from "ADR-1016 D7a (seven of them)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationObject "runtime.host-integration.object" [Manifest, Upstream]
-        "`hostIntegration` is present and is an object."
+        "`hostIntegration`, when present, is an object."
         from "upstream validator"
         fix "Write a JSON object";
     RuntimeHostIntegrationReservedKey "runtime.host-integration.reserved-key" [Manifest, Upstream]
@@ -676,35 +676,35 @@ rules! {
     RuntimeHostIntegrationEmbeddingMode "runtime.host-integration.embedding-mode" [Manifest, Upstream]
         "`embeddingMode` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationCommandSurface "runtime.host-integration.command-surface" [Manifest, Upstream]
         "`commandSurface` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationModelMode "runtime.host-integration.model-mode" [Manifest, Upstream]
         "`modelMode` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationHookBus "runtime.host-integration.hook-bus" [Manifest, Upstream]
         "`hookBus` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationStateIo "runtime.host-integration.state-io" [Manifest, Upstream]
         "`stateIO` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationTransport "runtime.host-integration.transport" [Manifest, Upstream]
         "`transport` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationRuntime "runtime.host-integration.runtime" [Manifest, Upstream]
         "`runtime` is in its closed list or is `undocumented`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeHostIntegrationEffortSurface "runtime.host-integration.effort-surface" [Manifest, Upstream]
         "`effortSurface`, when present, is in its closed list or is `undocumented`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeDispatchObject "runtime.dispatch.object" [Manifest, Upstream]
         "`hostIntegration.dispatch` is an object."
         from "upstream validator"
@@ -732,7 +732,7 @@ rules! {
     RuntimeDispatchSubagentToolkit "runtime.dispatch.subagent-toolkit" [Manifest, Upstream]
         "`subagentToolkit` is `full`, `read-only`, `built-in-only` or `undocumented`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeDispatchMaxDepth "runtime.dispatch.max-depth" [Manifest, Upstream]
         "`maxDepth` is an integer of at least -1, or `undocumented`."
         from "upstream validator"
@@ -740,7 +740,7 @@ rules! {
     RuntimeDispatchIsolation "runtime.dispatch.isolation" [Manifest, Upstream]
         "`isolation`, when present, is `harness-worktree`, `orchestrator-worktree`, `none` or `undocumented`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     RuntimeOrchestratorExecObject "runtime.orchestrator-exec.object" [Manifest, Upstream]
         "`orchestratorExec`, when present, is an object."
         from "upstream validator"
@@ -793,6 +793,10 @@ rules! {
         "`destSubpath` and `home` are relative paths that stay inside their root."
         from "ADR-1016 D9 (write-confinement)"
         fix "Name a folder below the root such as `skills`";
+    RuntimeArtifactLayoutPrefixConfined "runtime.artifact-layout.prefix-confined" [Manifest, Ours]
+        "`prefix` has no separator, no `..` and no control or invisible character: it begins file names."
+        from "decision D-19"
+        fix "Write a short prefix such as `acme-`, or an empty text";
     RuntimeConfigHomeConfined "runtime.config-home.confined" [Manifest, Ours]
         "`name` and `parent` of a config home are relative paths that stay below their root."
         from "ADR-1016 D9 (write-confinement)"
@@ -844,7 +848,7 @@ rules! {
     ReviewerTransportEnum "reviewer.transport.enum" [Manifest, Upstream]
         "`transport` is `spawn` or `openai-http`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerProbeObject "reviewer.probe.object" [Manifest, Upstream]
         "`probe` is an object."
         from "upstream validator"
@@ -852,7 +856,7 @@ rules! {
     ReviewerProbeKindEnum "reviewer.probe.kind-enum" [Manifest, Upstream]
         "`probe.kind` is `command-exists`, `command-capability` or `http-reachable`; when not, no other probe rule runs."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerProbeUnknownField "reviewer.probe.unknown-field" [Manifest, Upstream]
         "`probe` has only the keys `kind`, `binary`, `needle`, `timeoutMs`, `hostConfigKey`, `path` (reserved property names are tolerated)."
         from "upstream validator"
@@ -924,11 +928,11 @@ rules! {
     ReviewerInvokePromptChannel "reviewer.invoke.prompt-channel" [Manifest, Upstream]
         "spawn: `promptChannel` is `stdin`, `argv`, `argv-file-ref` or `none`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerInvokeOutputChannel "reviewer.invoke.output-channel" [Manifest, Upstream]
         "spawn: `outputChannel` is `stdout` or `file-arg`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerInvokeOutputArgRequired "reviewer.invoke.output-arg-required" [Manifest, Upstream]
         "spawn with `file-arg`: `outputArg` is a non-empty string."
         from "upstream validator"
@@ -944,7 +948,7 @@ rules! {
     ReviewerInvokeEffortChannel "reviewer.invoke.effort-channel" [Manifest, Upstream]
         "spawn: `effortChannel` is `none`, `argv` or `env`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerInvokeHostConfigKey "reviewer.invoke.host-config-key" [Manifest, Upstream]
         "openai-http: `hostConfigKey` is a non-empty string."
         from "upstream validator"
@@ -956,11 +960,11 @@ rules! {
     ReviewerInvokeModelDiscovery "reviewer.invoke.model-discovery" [Manifest, Upstream]
         "openai-http: `modelDiscovery` is `none` or `first-from-models-endpoint`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerInvokeEffortNone "reviewer.invoke.effort-none" [Manifest, Upstream]
         "openai-http: `effortChannel` is `none`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerTimeoutFloorPositiveInteger "reviewer.timeout-floor.positive-integer" [Manifest, Upstream]
         "`timeoutFloorMs` is an integer above 0."
         from "upstream validator"
@@ -968,7 +972,7 @@ rules! {
     ReviewerEmptyOutputEnum "reviewer.empty-output.enum" [Manifest, Upstream]
         "`emptyOutput` is `stub-with-stderr` or `handler-owned`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerReviewsSectionNonEmpty "reviewer.reviews-section.non-empty" [Manifest, Upstream]
         "`reviewsSection` is a non-empty string."
         from "upstream validator"
@@ -976,7 +980,7 @@ rules! {
     ReviewerEvidenceClassEnum "reviewer.evidence-class.enum" [Manifest, Upstream]
         "`evidenceClass` is `source-grounded` or `diff-only`."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerRequiresBinariesArray "reviewer.requires-binaries.array" [Manifest, Upstream]
         "`requiresBinaries` is an array."
         from "upstream validator"
@@ -996,7 +1000,7 @@ rules! {
     ReviewerHandlerEnum "reviewer.handler.enum" [Manifest, Upstream]
         "`handler` is null, `antigravity`, `openai-compatible` or `opencode`; required."
         from "upstream validator"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     ReviewerWarnUnknownField "reviewer.warn.unknown-field" [Manifest, Upstream]
         "Warning only: a lane key outside the thirteen known ones is ignored and reported."
         from "upstream validator"
@@ -1012,7 +1016,7 @@ rules! {
     SliceTypeEnum "slice.type-enum" [Compose, Upstream]
         "`type` is `boolean`, `string`, `number` or `enum`."
         from "overlay model, \"When the whole compose fails\" (config-slice shape)"
-        fix "Use one of the words of the rule";
+        fix "Use one of the known words";
     SliceDefaultRequired "slice.default-required" [Compose, Upstream]
         "`default` exists."
         from "overlay model, \"When the whole compose fails\" (config-slice shape)"
@@ -1058,7 +1062,7 @@ rules! {
         from "overlay model, \"When the whole compose fails\" (format mismatch)"
         fix "Use the `configFormat` that belongs to the `installSurface`";
     ComposeClusterSetMatch "compose.cluster.set-match" [Compose, Upstream]
-        "A capability that owns skills and whose id equals a built-in skill-cluster name owns exactly that cluster's skills. (First-party housekeeping that leaks onto overlays.)"
+        "A capability that owns skills and whose id equals a built-in skill-cluster name owns exactly that cluster's skills."
         from "upstream validator"
         fix "Choose another id, or own exactly the skills of that cluster";
     CrossSkillSingleOwner "cross.skill.single-owner" [Cross, Upstream]
@@ -1118,7 +1122,7 @@ rules! {
         from "upstream validator"
         fix "Use `*` or the id of an installed runtime";
     CrossArtifactSingleProducerPerPoint "cross.artifact.single-producer-per-point" [Cross, Upstream]
-        "No two steps at one point produce the same artifact. (Upstream throws instead of returning a finding.)"
+        "No two steps at one point produce the same artifact."
         from "ADR-1244 D2"
         fix "Give the artifact another name, or produce it at another point";
     CrossConsumesNeverProduced "cross.consumes.never-produced" [Cross, Upstream]

@@ -9,6 +9,7 @@ use super::host_integration;
 use super::rule_table::RuleId as R;
 use super::safe_name::{escapes_root, leaves_root};
 use super::vocabulary as words;
+use crate::text::is_hostile;
 
 /// Examines a manifest with the role `runtime`.
 pub(super) fn check(findings: &mut Findings, manifest: &Object) {
@@ -108,8 +109,13 @@ fn layout_entry(findings: &mut Findings, entry: &Object, at: &At<'_>, local: boo
         findings.check(inside, R::RuntimeArtifactLayoutDestConfined, &at.key("destSubpath"));
     }
     findings.word(entry, at, "nesting", words::LAYOUT_NESTING, R::RuntimeArtifactLayoutNestingEnum);
-    let prefix = entry.get("prefix").is_some_and(Value::is_string);
-    findings.check(prefix, R::RuntimeArtifactLayoutPrefixString, &at.key("prefix"));
+    let prefix = entry.get("prefix").and_then(Value::as_str);
+    if findings.check(prefix.is_some(), R::RuntimeArtifactLayoutPrefixString, &at.key("prefix")) {
+        let plain = prefix.is_some_and(|prefix| {
+            !prefix.contains(['/', '\\', ':']) && !prefix.contains("..") && !prefix.chars().any(is_hostile)
+        });
+        findings.check(plain, R::RuntimeArtifactLayoutPrefixConfined, &at.key("prefix"));
+    }
     if let Some(recursive) = entry.get("recursive") {
         let boolean = recursive.is_boolean();
         findings.check(boolean, R::RuntimeArtifactLayoutRecursiveBoolean, &at.key("recursive"));

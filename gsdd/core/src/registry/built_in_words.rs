@@ -4,10 +4,8 @@
 
 /// The words, sorted.
 pub static BUILT_IN_WORDS: &[&str] = &[
-    "add",
     "capability",
     "check",
-    "commit",
     "completions",
     "config",
     "config-get",
@@ -22,7 +20,6 @@ pub static BUILT_IN_WORDS: &[&str] = &[
     "hash",
     "help",
     "hook",
-    "init",
     "inspect",
     "install",
     "ledger",

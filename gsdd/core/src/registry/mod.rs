@@ -21,3 +21,5 @@ pub use host_contract::{HostContract, InvalidContract};
 pub use key_pattern::{InvalidPattern, KeyPattern};
 pub use loop_point::LoopPoint;
 pub use view::View;
+
+pub(crate) use loop_order::{Flow, order};

@@ -64,7 +64,8 @@ pub struct PathFacts<'a> {
 pub struct NoConfigHome;
 
 impl ConfigHome {
-    /// The folder, as text; values of variables are taken as they are.
+    /// The folder, as text; in values of variables a leading `~` or `~/` is the home directory, nothing else is
+    /// replaced.
     ///
     /// # Errors
     /// [`NoConfigHome`] for hosts of kind `none`.
@@ -72,16 +73,16 @@ impl ConfigHome {
         let set = |name: &String| facts.env.get(name).filter(|value| !value.trim().is_empty());
         match self.kind {
             ConfigHomeKind::DotHome => Ok(match self.env.iter().find_map(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => join(facts.home, &self.name),
             }),
             ConfigHomeKind::DotHomeNested => Ok(match self.env.first().and_then(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => self.probed_nested(facts),
             }),
             ConfigHomeKind::Xdg => Ok(self.resolve_xdg(facts)),
             ConfigHomeKind::GenericAgentsRoot => Ok(match self.env.first().and_then(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => self.probed_marker(facts),
             }),
             ConfigHomeKind::None => Err(NoConfigHome),
@@ -116,16 +117,15 @@ impl ConfigHome {
             self.env.get(at).and_then(|name| facts.env.get(name)).filter(|value| !value.trim().is_empty())
         };
         if let Some(folder) = value(0) {
-            return folder.clone();
+            return expanded(folder, facts.home);
         }
         if let Some(file) = value(1) {
-            return match file.rfind('/') {
-                Some(0) => "/".to_owned(),
-                Some(slash) => file[..slash].to_owned(),
-                None => ".".to_owned(),
-            };
+            return folder_of(&expanded(file, facts.home));
         }
-        value(2).map_or_else(|| join(&join(facts.home, ".config"), &self.name), |base| join(base, &self.name))
+        value(2).map_or_else(
+            || join(&join(facts.home, ".config"), &self.name),
+            |base| join(&expanded(base, facts.home), &self.name),
+        )
     }
 
     fn probed_marker(&self, facts: &PathFacts<'_>) -> String {
@@ -141,6 +141,26 @@ impl ConfigHome {
             .or_else(|| candidates.first())
             .cloned()
             .unwrap_or_else(|| join(facts.home, &self.name))
+    }
+}
+
+fn expanded(value: &str, home: &str) -> String {
+    match value.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            format!("{}{rest}", home.trim_end_matches('/'))
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// The folder that a file lies in; slashes at the end do not count.
+fn folder_of(file: &str) -> String {
+    let trimmed = file.trim_end_matches('/');
+    match trimmed.rfind('/') {
+        Some(0) => "/".to_owned(),
+        Some(slash) => trimmed[..slash].to_owned(),
+        None if trimmed.is_empty() && !file.is_empty() => "/".to_owned(),
+        None => ".".to_owned(),
     }
 }
 

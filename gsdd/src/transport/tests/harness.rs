@@ -44,7 +44,7 @@ impl Drop for Tell {
     }
 }
 
-pub(super) fn app() -> Arc<App> {
+pub(in crate::transport) fn app() -> Arc<App> {
     let environment = Environment::of([("HOME", "/nowhere".into())], Path::new("/"));
     Arc::new(App::new(Settings::resolve(&Flags::default(), &environment).unwrap()).unwrap())
 }

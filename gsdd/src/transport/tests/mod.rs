@@ -1,6 +1,6 @@
 //! The protocol over `tokio::io::duplex`: no process, no socket, no sleeping.
 
 mod calls;
-mod harness;
+pub(super) mod harness;
 mod limits;
 mod subscriptions;
