@@ -87,10 +87,7 @@ pub(super) fn drive(program: &Path, programs: &Path) -> Outcome {
     let left = std::fs::read_to_string(&settings).unwrap_or_default();
     said.check(left == OWN_SETTINGS, "settings.json has its former bytes");
     let left = std::fs::read_to_string(here.home().join(".claude.json")).unwrap_or_default();
-    said.check(
-        !mentions_server(&left),
-        ".claude.json registers no server",
-    );
+    said.check(!mentions_server(&left), ".claude.json registers no server");
 
     said.step("The same session again: nothing of it is left");
     let _ = std::fs::remove_file(here.project().join("notes.txt"));
