@@ -1,6 +1,7 @@
 //! What the README and the tutorials tell people to type is typed here.
 
 #![cfg(unix)]
+#![expect(clippy::panic, reason = "support of tests: a panic is the report")]
 
 mod blocks;
 mod readme;
