@@ -1,7 +1,12 @@
 //! Journeys of people, and of people who mean no good, through the real programs.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "tests: a panic is the report")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "tests: a panic is the report, and what is made for one call is given away"
+)]
 
 mod bad_input;
 mod commands;

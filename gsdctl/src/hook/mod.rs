@@ -6,6 +6,9 @@
 //! file: then a private process does the work, and only if that fails too the call is blocked.
 
 mod arguments;
+#[cfg_attr(unix, path = "attend_by_poll.rs")]
+#[cfg_attr(not(unix), path = "attend_by_threads.rs")]
+mod attend;
 mod exec;
 mod payload;
 mod script;

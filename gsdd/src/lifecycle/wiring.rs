@@ -242,7 +242,12 @@ fn plan_documents(
         let known = old.servers.clone();
         match edit_document(&path, &changes, &known, id, descriptor, surfaces) {
             Ok(edited) => {
-                plan.wired.extend(edited.wired);
+                for surface in edited.wired {
+                    // Each document is asked to drop the same entries; told is each of them once.
+                    if !plan.wired.contains(&surface) {
+                        plan.wired.push(surface);
+                    }
+                }
                 if let Some(step) = edited.step {
                     plan.roots.push(path.clone());
                     for folder in edited.folders {

@@ -28,8 +28,7 @@ impl Arguments {
 /// Builds both programs for use and copies them.
 pub(crate) fn install(arguments: &Arguments) -> Outcome {
     let folder = arguments.folder()?;
-    println!("building gsdd (profile release) and gsdctl (profile client) …");
-    programs::pair(&folder, "release", "client")?;
+    programs::for_use(&folder)?;
     for path in programs_in(&folder) {
         println!("wrote {}", path.display());
     }

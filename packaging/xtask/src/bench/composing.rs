@@ -13,7 +13,7 @@ use crate::failure::{Doing as _, Failure, Outcome};
 use crate::throwaway::Throwaway;
 
 /// Fresh processes for each size of set.
-const RUNS: usize = 15;
+const RUNS: usize = 21;
 
 /// Measures 500 and 1,000 overlays against none.
 pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {

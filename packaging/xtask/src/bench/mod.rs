@@ -41,8 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = match &arguments.programs {
         Some(folder) => folder.canonicalize().doing(format!("looking for {}", folder.display()))?,
         None => {
-            println!("building gsdd (profile release) and gsdctl (profile client) …");
-            programs::pair(built.path(), "release", "client")?;
+            programs::for_use(built.path())?;
             built.path().to_owned()
         }
     };

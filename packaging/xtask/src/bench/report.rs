@@ -70,7 +70,7 @@ pub(super) fn document(rows: &[Row], runs: u32) -> String {
          - **Composing.** The first `registry.list` of a fresh process, minus the same with an empty home: reading and\n  \
            judging 500 or 1,000 manifests with their fragments, and composing them with the first-party ones.\n\
          - **At rest.** Memory is the resident set after the set with 500 overlays has been composed and asked for. Wake-ups\n  \
-           are voluntary context switches of all threads over five seconds in which nobody asks.\n\n\
+           are voluntary context switches of all threads over five seconds in which nobody asks, in the quietest of three.\n\n\
          `cargo xtask bench --check` ends with an error when a target is missed by more than a quarter. A p99 on a machine\n\
          that others use too says as much about them as about us; the p99 of `true` in the same run stands beside it.\n",
     );
