@@ -125,7 +125,8 @@ pub(crate) fn plan_install(
         roots: vec![staged.root.gsd(), ledger_path.clone(), state_path.clone()],
     };
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
-    builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
+    let replaced =
+        builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
     builder.consent(engine, staged, &entry, &mut state);
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
@@ -146,7 +147,7 @@ pub(crate) fn plan_install(
         builder.steps.extend(wiring.emptied.iter().map(|path| Step::DropFolder { path: path.clone() }));
         builder.roots.extend(wiring.emptied.iter().cloned());
     }
-    builder.cleanup(staged);
+    builder.cleanup(staged, replaced);
     let verb = if old.is_some() { Verb::Update } else { Verb::Install };
     Ok(Prepared {
         plan: Plan { verb, id: staged.id.to_string(), roots: builder.roots, steps: builder.steps },
@@ -447,7 +448,7 @@ impl Builder {
         ledger: &std::path::Path,
         live: &std::path::Path,
         keep_bundle: bool,
-    ) {
+    ) -> Option<PathBuf> {
         let has_live = live.exists() && !keep_bundle;
         let stamp = format!("{}-{}", std::process::id(), clock::epoch_ms());
         let backup = staged.root.bundles().join(format!("{}.upgrading-{stamp}", staged.id));
@@ -482,9 +483,8 @@ impl Builder {
             self.steps.push(Step::Move { from: staging, to: live.to_owned() });
         }
         self.steps.push(ledger_step(Some(pending.to_value()), entry, true));
-        if has_live {
-            self.steps.push(Step::DropTree { path: backup });
-        }
+        // What was replaced is needed until everything behind the commit point is done: any of it can fail.
+        has_live.then_some(backup)
     }
 
     fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
@@ -530,7 +530,8 @@ impl Builder {
         self.steps.push(Step::Link { path: launcher, before, after: Some(client.to_owned()) });
     }
 
-    fn cleanup(&mut self, staged: &Staged) {
+    fn cleanup(&mut self, staged: &Staged, replaced: Option<PathBuf>) {
+        self.steps.extend(replaced.map(|path| Step::DropTree { path }));
         self.steps.push(Step::DropFolder { path: staged.root.staging() });
     }
 }

@@ -121,8 +121,10 @@ pub(crate) fn stage(
 ) -> Result<Staged, WireError> {
     let project_root = snapshot.project_root.clone();
     let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", shown(request.spec)));
+        let mut error = WireError::new(
+            Code::SourceSpecInvalid,
+            format!("{}: {refusal}", source::printable(request.spec)),
+        );
         if !refusal.hint.is_empty() {
             error = error.with_fix(refusal.hint, &[]);
         }
@@ -139,8 +141,11 @@ pub(crate) fn stage(
     refuse_planted(&root)?;
     judge_policy(&spec, &project_root)?;
     let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace)
-        .map_err(|error| WireError::new(Code::IoFailed, error.to_string()).at_file(&workspace))?;
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
     let caller = Caller {
         ctx: request.ctx,
         workspace,
@@ -221,7 +226,10 @@ fn judge_manifest(
     let base = engine.base();
     let file = tree.file("capability.json").ok_or_else(|| {
         WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
-            .with_fix("point at the folder that holds it; for git: URL#ref:path/in/repo", &[])
+            .with_fix(
+                "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
+                &[],
+            )
     })?;
     let declared = json::parse_lenient(&file.bytes);
     let declared =

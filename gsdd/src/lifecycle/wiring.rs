@@ -248,6 +248,7 @@ fn plan_documents(
                         plan.wired.push(surface);
                     }
                 }
+                plan.not_wired.extend(edited.left);
                 if let Some(step) = edited.step {
                     plan.roots.push(path.clone());
                     for folder in edited.folders {
@@ -328,6 +329,8 @@ struct Edited {
     folders: Vec<PathBuf>,
     record: Option<DocumentRecord>,
     wired: Vec<String>,
+    /// What the person made their own.
+    left: Vec<NotWired>,
 }
 
 fn edit_document(
@@ -401,13 +404,29 @@ fn edit_document(
     {
         wired.push(format!("hook {} ({})", shown(&hook.event), shown(&hook.script)));
     }
-    for name in changes.drop_servers.keys() {
-        wired.push(format!("MCP server {}", shown(name)));
+    let mut left = Vec::new();
+    for (name, value) in &changes.drop_servers {
+        let surface = format!("MCP server {}", shown(name));
+        let now = surfaces
+            .mcp
+            .as_ref()
+            .and_then(|mcp| member(&document, &mcp.container))
+            .and_then(|servers| servers.get(name));
+        match now {
+            None => {}
+            Some(now) if is_same_server(now, value) || is_server_launcher(now, id, name) => {
+                wired.push(surface);
+            }
+            Some(_) => left.push(NotWired {
+                surface,
+                reason: format!("it was changed by hand in {}, so it stays", shown(&path.to_string_lossy())),
+            }),
+        }
     }
     if text == original {
         let record =
             (!undo.is_empty()).then(|| record_of(undo, text.as_deref())).or_else(|| changes.record.clone());
-        return Ok(Edited { step: None, folders: Vec::new(), record, wired });
+        return Ok(Edited { step: None, folders: Vec::new(), record, wired, left });
     }
     judge_whole(path, original.as_deref(), text.as_deref(), dialect, surfaces)?;
     let folders = if text.is_some() && original.is_none() { missing_folders(path) } else { Vec::new() };
@@ -429,7 +448,7 @@ fn edit_document(
         }
         (None, None) => (None, None),
     };
-    Ok(Edited { step, folders, record, wired })
+    Ok(Edited { step, folders, record, wired, left })
 }
 
 fn record_of(undo: Undo, text: Option<&[u8]>) -> DocumentRecord {

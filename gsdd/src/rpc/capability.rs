@@ -27,6 +27,10 @@ pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodEr
 async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireError> {
     let scope = wire::scope(params.scope.as_deref())?;
     let engine = app.engine.clone();
+    if lifecycle::is_unsettled(&engine) {
+        // Another process of this home died at work, or is at work: in both cases its end is waited for.
+        let _ = engine.sweep().await;
+    }
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
     // Fetching blocks, and takes as long as the source does.
     let work = tokio::task::spawn_blocking({
