@@ -1,5 +1,6 @@
 //! Power cuts, full disks, paused and competing processes: the state before or the state after, never a mix.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use gsd_tests::{World, alive, put, set_mode, signal_process, text_of, wait_for, write_of};
@@ -198,7 +199,9 @@ impl FullDisk {
         mount.args(["-t", "tmpfs", "-o", &format!("size={size},mode=0755"), "tmpfs"]).arg(folder);
         let mounted = mount.output().is_ok_and(|output| output.status.success());
         if !mounted {
-            eprintln!("skipped: mounting a small file system is not permitted here");
+            let told =
+                writeln!(std::io::stderr(), "skipped: mounting a small file system is not permitted here");
+            drop(told);
             return None;
         }
         Some(Self(folder.to_owned()))
@@ -213,7 +216,6 @@ impl Drop for FullDisk {
 
 /// Takes all the room that is left.
 fn fill(folder: &std::path::Path) {
-    use std::io::Write as _;
     let mut filler = std::fs::File::options().create(true).append(true).open(folder.join("filler")).unwrap();
     for size in [65536, 4096, 1] {
         while filler.write_all(&vec![b'x'; size]).is_ok() {}

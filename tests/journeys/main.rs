@@ -4,8 +4,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stderr,
-    reason = "tests: a panic is the report, and what is skipped is said"
+    reason = "tests: a panic is the report"
 )]
 
 mod bad_input;

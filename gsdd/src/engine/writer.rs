@@ -550,7 +550,7 @@ impl Engine {
         for id in dependents.iter().chain([&wish.id]) {
             let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, id, scope, wish.purge_data)?;
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
             let root = if removal.scope == "project" {
                 ScopeRoot::project(project)
             } else {
