@@ -1,11 +1,7 @@
 //! Journeys of people, and of people who mean no good, through the real programs.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "tests: a panic is the report"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
 mod bad_input;
 mod commands;

@@ -100,6 +100,42 @@ fn a_project_is_the_same_from_all_of_its_folders() {
 }
 
 #[test]
+fn a_guard_of_a_project_watches_over_what_is_nested_in_it() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+    std::fs::create_dir_all(world.path("proj/vendor/repository/.git")).unwrap();
+    std::fs::create_dir_all(world.path("proj/vendor/planned/.planning")).unwrap();
+    let outer = world.bundle("acme-outer").with_refusal().spec();
+    let inner = world.bundle("acme-inner").with_refusal().spec();
+    let global = world.bundle("acme-global").with_refusal().spec();
+    let install = |spec: &str, scope: &str, folder: &str| {
+        let install = world.gsdctl(["install", spec, "--scope", scope, "--runtime", "claude", "--yes"]);
+        install.cwd(world.path(folder)).run().succeeds();
+    };
+    install(&outer, "project", "proj");
+    install(&inner, "project", "proj/vendor/planned");
+    install(&global, "global", "proj");
+    let answer = |folder: &str| {
+        let told = json!({"hook_event_name": "PreToolUse", "tool_name": "Write", "cwd": world.path(folder)});
+        let settings = world.path("proj/.claude/settings.local.json");
+        world.hook_of(&settings, "PreToolUse").input(told.to_string()).run().succeeds().stdout
+    };
+    for (folder, ids) in [
+        ("proj", vec!["acme-outer", "acme-global"]),
+        ("proj/vendor", vec!["acme-outer", "acme-global"]),
+        ("proj/vendor/repository", vec!["acme-outer", "acme-global"]),
+        ("proj/vendor/planned", vec!["acme-outer", "acme-inner", "acme-global"]),
+        ("tmp", vec!["acme-global"]),
+    ] {
+        let answer = answer(folder);
+        for id in ["acme-outer", "acme-inner", "acme-global"] {
+            let times = answer.matches(&format!("{id} refuses")).count();
+            assert_eq!(times, usize::from(ids.contains(&id)), "{id} in {folder}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn a_link_to_a_project_is_the_project() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.git")).unwrap();

@@ -215,6 +215,14 @@ impl Engine {
         crate::project::discover(&real_cwd, &real_home, &real(gsd_home))
     }
 
+    /// Projects with capabilities of their own that `project` lies in, innermost first. Their guards watch over what is
+    /// inside: a session that changes into a nested repository is still theirs.
+    pub(crate) fn projects_around(&self, project: &Path) -> Vec<PathBuf> {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (user_home, gsd_home) = (real(&self.0.places.user_home), real(&self.0.places.gsd_home));
+        crate::project::enclosing(project, &user_home, &gsd_home)
+    }
+
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
