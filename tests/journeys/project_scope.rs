@@ -85,6 +85,38 @@ fn t130_fr_029_a_clone_activates_nothing_and_three_reasons_are_three_answers() {
 }
 
 #[test]
+fn a_removal_finds_what_another_machine_or_lost_records_left_in_the_files_of_hosts() {
+    let world = World::new();
+    project(&world);
+    let servers = json!({"notes": {"command": "python3", "args": ["server/notes.py"]}});
+    let bundle = world
+        .bundle("acme-lint")
+        .with_refusal()
+        .with_skill("acme-lint")
+        .with("mcpServers", servers)
+        .with_file("server/notes.py", "pass\n");
+    let other = world.bundle("acme-other").with_refusal();
+    put(world.path("proj/.mcp.json"), "{\"mcpServers\":{\"mine\":{\"command\":\"true\"}}}\n");
+    install(&world, &bundle.spec());
+    install(&world, &other.spec());
+    // The records go, as on a colleague's machine that never had any.
+    world.gsdctl(["daemon", "stop"]).run().succeeds();
+    std::fs::remove_dir_all(world.path("home/.local")).unwrap();
+    let settings = world.path("proj/.claude/settings.local.json");
+
+    let removed = world.gsdctl(["remove", "acme-lint"]).run().succeeds();
+    assert!(removed.stdout.contains("MCP server notes"), "{}", removed.stdout);
+    let servers: Value = serde_json::from_slice(&bytes_of(world.path("proj/.mcp.json"))).unwrap();
+    assert_eq!(servers, json!({"mcpServers": {"mine": {"command": "true"}}}));
+    assert!(!world.path("proj/.claude/skills/gsd-acme-lint").exists());
+    // The event is still needed by the other one.
+    assert_eq!(registered(&settings, "PreToolUse").len(), 1);
+    let removed = world.gsdctl(["remove", "acme-other"]).run().succeeds();
+    assert!(removed.stdout.contains("hook PreToolUse"), "{}", removed.stdout);
+    assert!(registered(&settings, "PreToolUse").is_empty(), "{}", text_of(&settings));
+}
+
+#[test]
 fn t132_a_forged_intent_writes_nothing() {
     for kind in ["install", "upgrade"] {
         let world = World::new();

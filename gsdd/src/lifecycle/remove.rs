@@ -13,7 +13,7 @@ use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
 use super::{from_ledger, from_state};
-use super::{targets, wiring};
+use super::{presumed, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
 
@@ -54,6 +54,7 @@ pub(crate) fn plan_remove(
     let state_path = places.own_state();
     let (mut state, before_bytes) =
         OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
+    presumed::presume(engine, snapshot, ctx, &root, &mut state);
     let before_state = state.clone();
 
     let mut steps = Vec::new();

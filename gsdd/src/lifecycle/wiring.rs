@@ -571,6 +571,40 @@ fn present(
     }
 }
 
+/// What of a placement lies in the host, whoever wrote it there: files with these very bytes, and entries that do what
+/// ours do.
+pub(super) fn found(placement: &Placement, id: &str, descriptor: &Descriptor) -> CapabilityWiring {
+    let mut found = CapabilityWiring::default();
+    for file in &placement.files {
+        if current(&file.path).is_ok_and(|now| now.as_deref() == Some(file.bytes.as_slice())) {
+            found.files.push(WiredFile {
+                path: file.path.clone(),
+                sha256: sha256(&file.bytes),
+                surface: file.surface.clone(),
+            });
+        }
+    }
+    let Some(surfaces) = &descriptor.surfaces else { return found };
+    for entry in &placement.entries {
+        let Ok(Some(bytes)) = current(&entry.document) else { continue };
+        let Ok(document) = edit::dialect_of(&bytes).and_then(|dialect| edit::read(&bytes, dialect)) else {
+            continue;
+        };
+        let presence = present(entry, &document, &BTreeMap::new(), None, id, descriptor, surfaces);
+        if !matches!(presence, Presence::Ours | Presence::Outdated(_)) {
+            continue;
+        }
+        match (&entry.what, &entry.insert) {
+            (EntryKind::Event(event), _) => found.events.push(event.clone()),
+            (EntryKind::Server(name), Insert::Member { value, .. }) => {
+                found.servers.insert(name.clone(), value.clone());
+            }
+            (EntryKind::Server(_), Insert::Item { .. }) | (EntryKind::Script(_), _) => {}
+        }
+    }
+    found
+}
+
 /// The handlers in all groups of a list.
 fn handlers<'a>(
     document: &'a Value,
@@ -649,7 +683,7 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ReadFailure> {
 /// A skill folder with upstream's marker of this very capability is a projection of the same bundle.
 fn is_adoptable(path: &Path, id: &str) -> bool {
     path.ancestors().skip(1).take(8).any(|folder| {
-        bounded_read::read(&folder.join(".gsd-capability-skill"), 1024)
+        bounded_read::read(&folder.join(gsdd_core::projection::SKILL_MARKER), 1024)
             .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).trim() == id)
     })
 }

@@ -123,6 +123,13 @@ pub(crate) struct CapabilityWiring {
     pub(crate) files: Vec<WiredFile>,
 }
 
+impl CapabilityWiring {
+    /// Whether nothing of the capability is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A file that we created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

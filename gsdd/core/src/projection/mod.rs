@@ -11,6 +11,6 @@ pub use identity::{
 };
 pub use place::{
     EntryKind, HookEntry, HostPlaces, PlacedEntry, PlacedFile, Placement, Produced, ProducedFile,
-    ProducedHook, ProducedServer, place,
+    ProducedHook, ProducedServer, SKILL_MARKER, place,
 };
 pub use shared_file::{NotBelowRoot, SharedFile, shared_file_of};

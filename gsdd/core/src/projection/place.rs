@@ -176,7 +176,7 @@ pub fn place(
 }
 
 /// Name of the member that marks a skill folder as ours; upstream looks for it too.
-const SKILL_MARKER: &str = ".gsd-capability-skill";
+pub const SKILL_MARKER: &str = ".gsd-capability-skill";
 
 struct Placer<'a> {
     descriptor: &'a Descriptor,
