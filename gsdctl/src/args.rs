@@ -133,6 +133,9 @@ pub(crate) enum Command {
     /// What is installed, and whether it is active [effect: read]
     List(ListArgs),
 
+    /// What of each capability is installed, on the surface, and active [effect: read]
+    State(StateArgs),
+
     /// Upstream's `gsd capability`: the same verbs, flags and JSON documents
     #[command(visible_alias = "cap")]
     Capability {
@@ -235,6 +238,17 @@ pub(crate) struct UpdateArgs {
     pub(crate) wish: WishArgs,
 }
 
+/// `gsdctl state …`
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
+    /// Only this capability
+    pub(crate) id: Option<String>,
+
+    /// Configuration folder of the host
+    #[arg(long, value_name = "DIR")]
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
 /// Verbs of `gsdctl capability`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CapabilityVerb {
@@ -246,6 +260,8 @@ pub(crate) enum CapabilityVerb {
     Remove(RemoveArgs),
     /// Every capability, one row each
     List,
+    /// What is installed, on the surface, and active
+    State(StateArgs),
     /// What was agreed to
     Trust {
         /// What to do.

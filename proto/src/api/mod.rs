@@ -37,6 +37,7 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<capability::Commit>(),
     row::<capability::Discard>(),
     row::<capability::Remove>(),
+    row::<capability::State>(),
     row::<capability::ConsentList>(),
     row::<capability::ConsentRevoke>(),
     row::<command::Resolve>(),
