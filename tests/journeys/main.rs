@@ -16,6 +16,8 @@ mod interrupted;
 mod loop_render;
 mod project_scope;
 mod round_trip;
+mod shared_file;
 mod tampering;
+mod update;
 mod watching;
 mod without_daemon;

@@ -48,6 +48,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
                 spec: installed.as_ref().map_or(&params.spec, |installed| &installed.entry.source),
                 scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
+                expected: installed.as_ref().map(|installed| &installed.entry.id),
                 runtimes: params.runtimes.clone(),
                 shared_files: params.shared_files.clone(),
                 offline: params.offline,
