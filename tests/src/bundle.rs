@@ -23,9 +23,10 @@ impl World {
 }
 
 impl Bundle {
-    /// A valid capability in this folder.
+    /// A valid capability in this folder, and nothing else.
     #[must_use]
     pub fn at(folder: &Path, id: &str) -> Self {
+        let _ = std::fs::remove_dir_all(folder);
         let manifest = json!({
             "id": id, "role": "feature", "version": "1.0.0", "title": format!("Title of {id}"),
             "description": "Made for a test.", "tier": "full", "requires": [], "engines": {"gsd": ">=1.6.0"},

@@ -71,6 +71,36 @@ impl Tree {
         }
     }
 
+    /// The same with the times that ledgers and consent stores carry blotted out.
+    #[must_use]
+    pub fn without_times(&self) -> Self {
+        let mut tree = self.clone();
+        for (path, node) in &mut tree.0 {
+            if let Node::File { bytes, .. } = node
+                && (path.ends_with(".gsd-capabilities.json") || path.ends_with("consent.json"))
+            {
+                let text = String::from_utf8_lossy(bytes);
+                let is_time =
+                    |line: &&str| ["\"updatedAt\"", "\"consentedAt\""].iter().any(|name| line.contains(name));
+                let kept: Vec<&str> = text.lines().filter(|line| !is_time(line)).collect();
+                *bytes = kept.join("\n").into_bytes();
+            }
+        }
+        tree
+    }
+
+    /// The same without what lies below `path`.
+    #[must_use]
+    pub fn without(&self, path: &str) -> Self {
+        Self(
+            self.0
+                .iter()
+                .filter(|(at, _)| !at.starts_with(path))
+                .map(|(at, node)| (at.clone(), node.clone()))
+                .collect(),
+        )
+    }
+
     /// Whether something lies at this path.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {

@@ -7,38 +7,142 @@ use gsd_proto::api::capability::{
     Commit, CommitParams, Consent, Discard, DiscardParams, NotWired, Outcome as Done, PlanLine, Remove,
     RemoveParams, Stage, StageParams, StageResult,
 };
+use gsd_proto::api::registry::{List, ListParams};
 use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::Outcome;
-use crate::args::{Global, InstallArgs, RemoveArgs, Scope};
+use crate::args::{Global, InstallArgs, RemoveArgs, Scope, UpdateArgs, WishArgs};
 use crate::connect::{self, Connection, Options};
 use crate::output::{Report, clean, say};
 
 /// Installs from a source.
 pub(super) fn install(global: &Global, options: &Options, args: &InstallArgs) -> Outcome {
-    let mut connection = connect::connect(options)?;
+    attempt(global, options, &Wish::install(args)).outcome
+}
+
+/// Updates one capability, or all.
+pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome {
+    match &args.id {
+        Some(id) => attempt(global, options, &Wish::update(id, global.scope, args)).outcome,
+        None => update_all(global, options, args),
+    }
+}
+
+/// What to install or to update.
+pub(super) struct Wish<'a> {
+    verb: &'static str,
+    /// The source, or the id.
+    what: &'a str,
+    scope: Option<Scope>,
+    allow_downgrade: bool,
+    args: &'a WishArgs,
+}
+
+impl<'a> Wish<'a> {
+    pub(super) fn install(args: &'a InstallArgs) -> Self {
+        Self { verb: "install", what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
+    }
+
+    pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
+        let allow_downgrade = args.allow_downgrade;
+        Self { verb: "update", what: id, scope, allow_downgrade, args: &args.wish }
+    }
+
+    fn is_update(&self) -> bool {
+        self.verb == "update"
+    }
+}
+
+/// What was staged, as far as it came to that, and what came of it.
+pub(super) struct Attempt {
+    pub(super) staged: Option<StageResult>,
+    pub(super) outcome: Outcome,
+}
+
+/// Stages, shows, asks, commits.
+pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> Attempt {
+    let failed = |outcome| Attempt { staged: None, outcome: Err(outcome) };
+    let mut connection = match connect::connect(options) {
+        Ok(connection) => connection,
+        Err(error) => return failed(error),
+    };
     let staged = connection.call::<Stage>(&StageParams {
         ctx: connection.context(),
-        spec: args.spec.clone(),
-        scope: global.scope.map(|scope| scope.word().to_owned()),
+        spec: if wish.is_update() { String::new() } else { wish.what.to_owned() },
+        update: wish.is_update().then(|| wish.what.to_owned()),
+        allow_downgrade: wish.allow_downgrade,
+        scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
+        shared_files: wish.args.shared_file.clone(),
         offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
-    })?;
+    });
+    let staged = match staged {
+        Ok(staged) => staged,
+        Err(error) => return failed(error),
+    };
+    let outcome = settle(global, &mut connection, wish, &staged);
+    Attempt { staged: Some(staged), outcome }
+}
+
+fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged: &StageResult) -> Outcome {
     if global.dry_run {
-        discard(&mut connection, &staged);
-        return Ok(planned(&connection, &staged));
+        discard(connection, staged);
+        return Ok(planned(connection, wish, staged));
     }
-    let consent = match consent(global, args, &staged) {
+    let consent = match consent(global, wish, staged) {
         Ok(consent) => consent,
         Err(refusal) => {
-            discard(&mut connection, &staged);
+            discard(connection, staged);
             return Err(*refusal);
         }
     };
     let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
-    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(&mut connection, &staged))?;
-    Ok(finished("install", &connection, done, installed_text(&staged)))
+    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
+    Ok(finished(wish.verb, connection, done, installed_text(staged)))
+}
+
+/// One row per capability; the others go on when one fails.
+fn update_all(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome {
+    let mut connection = connect::connect(options)?;
+    let listed = connection.call::<List>(&ListParams {
+        ctx: connection.context(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+    })?;
+    let mut report = Report { command: "update", ..Report::default() };
+    let mut rows = Vec::new();
+    for item in &listed.items {
+        let scope = match item.scope.as_str() {
+            "global" => Scope::Global,
+            "project" => Scope::Project,
+            _ => continue,
+        };
+        let attempt = attempt(global, options, &Wish::update(&item.id, Some(scope), args));
+        let from = item.version.clone();
+        match attempt.outcome {
+            Ok(done) => {
+                report.changed |= done.changed;
+                report.text.push_str(&done.text);
+                let mut row = done.data;
+                if let Some(row) = row.as_object_mut() {
+                    row.insert("from_version".to_owned(), json!(from));
+                }
+                rows.push(row);
+            }
+            Err(error) => {
+                let _ = writeln!(report.text, "{}: {}", clean(&item.id), clean(&error.message));
+                report.exit = Code::BatchPartial.exit();
+                rows.push(json!({
+                    "status": "failed", "id": item.id, "scope": item.scope, "from_version": from,
+                    "error": {"code": error.code, "message": error.message},
+                }));
+            }
+        }
+    }
+    report.data = json!({ "items": rows });
+    report.warnings = listed.warnings;
+    report.warnings.extend(connection.warnings());
+    Ok(report)
 }
 
 /// Removes a capability.
@@ -71,10 +175,10 @@ fn discard(connection: &mut Connection, staged: &StageResult) {
 /// Obtains the agreement: by digest, by a blanket flag, or from the person; never by assuming it.
 fn consent(
     global: &Global,
-    args: &InstallArgs,
+    wish: &Wish<'_>,
     staged: &StageResult,
 ) -> Result<Option<Consent>, Box<WireError>> {
-    if let Some(digest) = &args.consent {
+    if let Some(digest) = &wish.args.consent {
         return Ok(Some(Consent { digest: digest.clone(), blanket: false }));
     }
     if !staged.requires_consent {
@@ -90,7 +194,7 @@ fn consent(
     }
     show(staged);
     if !may_ask(global) {
-        let command = proceeding_command(global, args, staged);
+        let command = proceeding_command(global, wish, staged);
         let argv: Vec<&str> = command.iter().map(String::as_str).collect();
         return Err(Box::new(
             WireError::new(
@@ -138,13 +242,19 @@ fn ask(staged: &StageResult) -> bool {
 }
 
 /// The command that would proceed, bound to what was shown.
-fn proceeding_command(global: &Global, args: &InstallArgs, staged: &StageResult) -> Vec<String> {
-    let mut words = vec!["gsdctl".to_owned(), "install".to_owned(), args.spec.clone()];
-    if let Some(scope) = global.scope {
+fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) -> Vec<String> {
+    let mut words = vec!["gsdctl".to_owned(), wish.verb.to_owned(), wish.what.to_owned()];
+    if let Some(scope) = wish.scope.or(global.scope) {
         words.extend(["--scope".to_owned(), scope.word().to_owned()]);
     }
     for runtime in &global.runtime {
         words.extend(["--runtime".to_owned(), runtime.clone()]);
+    }
+    for file in &wish.args.shared_file {
+        words.extend(["--shared-file".to_owned(), file.clone()]);
+    }
+    if wish.allow_downgrade {
+        words.push("--allow-downgrade".to_owned());
     }
     for (flag, folder) in [("--cwd", &global.cwd), ("--home", &global.home)] {
         if let Some(folder) = folder {
@@ -201,18 +311,18 @@ fn show(staged: &StageResult) {
     }
 }
 
-fn planned(connection: &Connection, staged: &StageResult) -> Report {
+fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
     show(staged);
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
     } else {
-        format!("would install {} {}:\n", clean(&staged.id), clean(&staged.version))
+        format!("would {} {} {}:\n", wish.verb, clean(&staged.id), clean(&staged.version))
     };
     changes(&mut text, &staged.plan);
     let mut warnings = staged.warnings.clone();
     warnings.extend(connection.warnings());
     Report {
-        command: "install",
+        command: wish.verb,
         data: json!({
             "status": "planned",
             "id": staged.id,

@@ -1,5 +1,6 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
+mod capability;
 mod consent;
 mod daemon;
 mod hook;
@@ -31,6 +32,8 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
     let (name, outcome) = match &cli.command {
         Command::Install(args) => ("install", install::install(global, &options, args)),
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
+        Command::Update(args) => ("update", install::update(global, &options, args)),
+        Command::Capability { verb } => return capability::run(global, &options, verb),
         Command::List(args) => ("list", registry::list(global, &options, args)),
         Command::Consent { verb } => consent::run(global, &options, verb),
         Command::Registry { verb } => registry::run(global, &options, verb),

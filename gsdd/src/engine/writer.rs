@@ -86,6 +86,13 @@ impl Work {
     }
 }
 
+/// Whether the caller has [`Engine::exclusive`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Held,
+    Free,
+}
+
 /// What to remove.
 pub(crate) struct RemoveWish {
     pub(crate) ctx: Context,
@@ -283,13 +290,13 @@ impl Engine {
         match work {
             Work::Recompose { project, reply } => {
                 let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
-                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project)));
+                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project, Writer::Free)));
             }
             Work::Refresh { project } => {
                 let kept =
                     self.0.projects.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&project);
                 if kept {
-                    self.recompose(&project);
+                    self.recompose(&project, Writer::Free);
                 }
             }
             Work::Commit { staged, consent, reply } => {
@@ -316,7 +323,7 @@ impl Engine {
         );
     }
 
-    fn recompose(&self, project: &Path) -> Arc<Snapshot> {
+    fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
         self.0.watcher.clean(project);
         let before = self
             .0
@@ -328,7 +335,7 @@ impl Engine {
         let next = self.0.generation.load(Ordering::Relaxed) + 1;
         let mut snapshot =
             Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
-        if self.record_first_seen(&snapshot) {
+        if self.record_first_seen(&snapshot, writer) {
             snapshot = Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
         }
         let change =
@@ -365,7 +372,7 @@ impl Engine {
 
     /// A global capability that upstream recorded counts as agreed to with the content it has when we first see it; a
     /// later difference deactivates it (D-06).
-    fn record_first_seen(&self, snapshot: &Snapshot) -> bool {
+    fn record_first_seen(&self, snapshot: &Snapshot, writer: Writer) -> bool {
         let unseen: Vec<_> = snapshot
             .overlays
             .iter()
@@ -378,6 +385,11 @@ impl Engine {
         let path = self.0.places.own_state();
         if let Err(error) = atomic::private_folder(&self.0.places.state) {
             tracing::warn!(%error, "what upstream installed could not be recorded");
+            return false;
+        }
+        // Another process of this home is at work: what it is about to record is looked at when it is done.
+        let lock = self.writer_lock().and_then(|file| file.try_lock().map(|()| file).map_err(Into::into));
+        if writer == Writer::Free && lock.is_err() {
             return false;
         }
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
@@ -405,7 +417,10 @@ impl Engine {
         let plan =
             Plan { verb: Verb::Project, id: "first-seen".to_owned(), roots: vec![path], steps: vec![step] };
         match self.apply(&plan, None) {
-            Ok(()) => true,
+            Ok(done) => {
+                done.close();
+                true
+            }
             Err(error) => {
                 tracing::warn!(%error, "what upstream installed could not be recorded");
                 false
@@ -413,7 +428,7 @@ impl Engine {
         }
     }
 
-    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<(), WireError> {
+    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
         let now = clock::now();
         let journal = self.0.places.journal();
         let tools = Tools {
@@ -457,12 +472,23 @@ impl Engine {
         }
     }
 
+    fn writer_lock(&self) -> std::io::Result<File> {
+        let state = &self.0.places.state;
+        atomic::private_folder(state)?;
+        File::options().create(true).truncate(false).write(true).open(state.join("writer.lock"))
+    }
+
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
     /// at work in it.
-    fn lock(root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
+    fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
         if !root.bundles().is_dir() {
             return Ok(None);
         }
+        let file = UpstreamLock::mutation_file(&root.bundles());
+        apply::note_lock(&self.0.places.journal(), &file).map_err(|error| {
+            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+                .at_file(self.0.places.journal())
+        })?;
         UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|busy| {
             WireError::new(Code::LockHeld, busy.to_string())
                 .at_file(&busy.path)
@@ -476,8 +502,9 @@ impl Engine {
         consent: Option<&Consent>,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
-        let _upstream = Self::lock(&staged.root)?;
-        let snapshot = self.recompose(&staged.project_root);
+        lifecycle::settle(self, &staged.root);
+        let _upstream = self.lock(&staged.root)?;
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
         if prepared.requires_consent || consent.is_some() {
@@ -492,15 +519,16 @@ impl Engine {
                         &[],
                     )
             })?;
-            self.apply(&prepared.plan, staged.ctx.umask)?;
+            self.apply(&prepared.plan, staged.ctx.umask)?.close();
         }
-        let snapshot = self.recompose(&staged.project_root);
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
         Ok(WorkOutcome { value: prepared, snapshot })
     }
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
         let _own = self.exclusive()?;
-        let snapshot = self.recompose(project);
+        lifecycle::settle(self, &ScopeRoot::project(project));
+        let snapshot = self.recompose(project, Writer::Held);
         let dependents: Vec<String> =
             snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
         if !dependents.is_empty() && !wish.cascade {
@@ -512,30 +540,31 @@ impl Engine {
         }
         let mut done = Vec::new();
         for id in dependents.iter().chain([&wish.id]) {
-            let snapshot = self.recompose(project);
+            let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, id, scope, wish.purge_data)?;
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
             let root = if removal.scope == "project" {
                 ScopeRoot::project(project)
             } else {
                 self.0.places.global_root()
             };
-            let lock = Self::lock(&root)?;
-            self.apply(&removal.plan, wish.ctx.umask)?;
+            let lock = self.lock(&root)?;
+            let applied = self.apply(&removal.plan, wish.ctx.umask)?;
             // The lock lies in a folder that goes when it is empty.
             drop(lock);
             apply::drop_empty_folders(&removal.plan);
+            applied.close();
             done.push(removal);
         }
-        let snapshot = self.recompose(project);
+        let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: done, snapshot })
     }
 
     fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {
         let _own = self.exclusive()?;
         let plan = lifecycle::plan_revoke(self, root, id)?;
-        self.apply(&plan, None)?;
-        let snapshot = self.recompose(project);
+        self.apply(&plan, None)?.close();
+        let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
     }
 }

@@ -8,6 +8,7 @@ mod revoke;
 mod stage;
 mod sweep;
 mod targets;
+mod update;
 mod wiring;
 
 pub(crate) use install::{Prepared, plan_install};
@@ -16,5 +17,6 @@ pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{StageRequest, Staged, Tickets, stage};
-pub(crate) use sweep::sweep;
+pub(crate) use sweep::{is_unsettled, settle, sweep};
 pub(crate) use targets::{detected, host_places};
+pub(crate) use update::Installed;

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use gsd_proto::api::capability::NotWired;
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::consent::ConsentRecord;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
-use super::wiring;
 use super::{from_ledger, from_state};
+use super::{targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
 
@@ -36,15 +37,16 @@ pub(crate) struct Removal {
 pub(crate) fn plan_remove(
     engine: &Engine,
     snapshot: &Snapshot,
+    ctx: &Context,
     id: &str,
     scope: Option<Scope>,
     purge_data: bool,
 ) -> Result<Removal, WireError> {
     let places = engine.places();
     let Ok(id) = CapabilityId::parse(id) else {
-        return Err(not_installed(id, snapshot));
+        return Err(not_installed(id, "remove", snapshot));
     };
-    let root = find_root(engine, snapshot, &id, scope)?;
+    let root = find_root(engine, snapshot, &id, scope, "remove")?;
     let ledger_path = root.ledger();
     let entry = shared_files::read_ledger(&ledger_path)
         .map_err(|failure| from_ledger(&ledger_path, &failure))?
@@ -60,7 +62,7 @@ pub(crate) fn plan_remove(
     let mut left = Vec::new();
     let mut emptied = Vec::new();
     let mut files = Vec::new();
-    let places_of_it: Vec<TargetKey> = before_state
+    let mut places_of_it: Vec<TargetKey> = before_state
         .targets
         .values()
         .filter(|target| target.root == root.dir && target.capabilities.contains_key(id.as_str()))
@@ -70,8 +72,24 @@ pub(crate) fn plan_remove(
             root: root.dir.clone(),
         })
         .collect();
+    // What upstream wrote is in the ledger alone.
+    for edit in entry.iter().flat_map(|entry| &entry.shared_edits) {
+        if let Ok(file) = targets::shared_file(engine.shipped(), &edit.file, &root.dir, ctx, places) {
+            let runtime = file.place().id.clone();
+            if !places_of_it.iter().any(|key| key.runtime == runtime) {
+                places_of_it.push(TargetKey { runtime, scope: wiring_scope(&root), root: root.dir.clone() });
+            }
+        }
+    }
     for key in places_of_it {
-        let Some(descriptor) = engine.shipped().descriptors.get(&key.runtime) else {
+        let shared = shared_file_of(&key.runtime).and_then(|relative| {
+            targets::shared_file(engine.shipped(), relative, &root.dir, ctx, places).ok()
+        });
+        let descriptor = match &shared {
+            Some(file) => Some(file.place()),
+            None => engine.shipped().descriptors.get(&key.runtime),
+        };
+        let Some(descriptor) = descriptor else {
             left.push(NotWired {
                 surface: key.runtime.clone(),
                 reason: "this host is not described any more".to_owned(),
@@ -201,11 +219,12 @@ fn wiring_scope(root: &ScopeRoot) -> gsdd_core::runtime::WiringScope {
 }
 
 /// The scope that has it: by ledger, by bundle, or by what we wired.
-fn find_root(
+pub(super) fn find_root(
     engine: &Engine,
     snapshot: &Snapshot,
     id: &CapabilityId,
     scope: Option<Scope>,
+    verb: &str,
 ) -> Result<ScopeRoot, WireError> {
     let project = ScopeRoot::project(&snapshot.project_root);
     let global = engine.places().global_root();
@@ -228,8 +247,8 @@ fn find_root(
             Code::UsageInvalid,
             format!("{id} is installed globally and in this project"),
         )
-        .with_fix("say which one", &["gsdctl", "remove", id.as_str(), "--scope", "global"])
-        .with_fix("or", &["gsdctl", "remove", id.as_str(), "--scope", "project"]));
+        .with_fix("say which one", &["gsdctl", verb, id.as_str(), "--scope", "global"])
+        .with_fix("or", &["gsdctl", verb, id.as_str(), "--scope", "project"]));
     }
     match having.pop() {
         Some(root) => match root.planted_link().filter(|_| root.scope == Scope::Project) {
@@ -241,17 +260,16 @@ fn find_root(
             .with_fix("remove the symlink yourself", &[])),
             None => Ok(root),
         },
-        None => Err(not_installed(id.as_str(), snapshot)),
+        None => Err(not_installed(id.as_str(), verb, snapshot)),
     }
 }
 
-fn not_installed(id: &str, snapshot: &Snapshot) -> WireError {
+pub(super) fn not_installed(id: &str, verb: &str, snapshot: &Snapshot) -> WireError {
     if snapshot.composition.registry.get(id).is_some_and(|composed| composed.scope == Scope::FirstParty) {
         return WireError::new(
             Code::PolicyBlocked,
-            format!("{} is shipped with gsdd and can't be removed", shown(id)),
-        )
-        .with_fix("switch it off instead", &["gsdctl", "disable", id]);
+            format!("{} is shipped with gsdd, so there is nothing to {verb}", shown(id)),
+        );
     }
     let mut error = WireError::new(Code::NotFound, format!("{} is not installed", shown(id)));
     let close = snapshot
@@ -260,7 +278,7 @@ fn not_installed(id: &str, snapshot: &Snapshot) -> WireError {
         .map(|overlay| overlay.dir_name.as_str())
         .find(|name| name.starts_with(id) || id.starts_with(name) || name.contains(id));
     if let Some(close) = close.filter(|_| !id.is_empty()) {
-        error = error.with_fix("did you mean", &["gsdctl", "remove", close]);
+        error = error.with_fix("did you mean", &["gsdctl", verb, close]);
     }
     error.with_fix("see what is installed", &["gsdctl", "list"])
 }

@@ -17,7 +17,7 @@ use gsdd_core::json;
 use gsdd_core::manifest::{Manifest, Problem, assess};
 use gsdd_core::source::SourceSpec;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
-use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
+use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
     ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, sha256,
@@ -42,6 +42,7 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) spec: &'a str,
     pub(crate) scope: Scope,
     pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) shared_files: Vec<String>,
     pub(crate) offline: bool,
 }
 
@@ -54,6 +55,7 @@ pub(crate) struct Staged {
     pub(crate) root: ScopeRoot,
     pub(crate) project_root: PathBuf,
     pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) shared_files: Vec<String>,
     pub(crate) source: String,
     pub(crate) commit: Option<String>,
     pub(crate) content_hash: ContentHash,
@@ -117,15 +119,21 @@ pub(crate) fn stage(
     snapshot: &Snapshot,
     request: &StageRequest<'_>,
 ) -> Result<Staged, WireError> {
+    let project_root = snapshot.project_root.clone();
     let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", shown(request.spec)));
+        let mut error = WireError::new(
+            Code::SourceSpecInvalid,
+            format!("{}: {refusal}", source::printable(request.spec)),
+        );
         if !refusal.hint.is_empty() {
             error = error.with_fix(refusal.hint, &[]);
         }
-        error
+        match known_registries(&project_root) {
+            KnownRegistries::Open => error,
+            // Who repairs the spec is not surprised by the next refusal.
+            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
+        }
     })?;
-    let project_root = snapshot.project_root.clone();
     let root = match request.scope {
         Scope::Project => ScopeRoot::project(&project_root),
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
@@ -133,8 +141,11 @@ pub(crate) fn stage(
     refuse_planted(&root)?;
     judge_policy(&spec, &project_root)?;
     let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace)
-        .map_err(|error| WireError::new(Code::IoFailed, error.to_string()).at_file(&workspace))?;
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
     let caller = Caller {
         ctx: request.ctx,
         workspace,
@@ -159,6 +170,7 @@ pub(crate) fn stage(
         root,
         project_root,
         runtimes: request.runtimes.clone(),
+        shared_files: request.shared_files.clone(),
         source: fetched.recorded,
         commit: fetched.commit,
         content_hash,
@@ -180,21 +192,27 @@ fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
     .with_fix("replace it by a folder, then run the same command again", &[]))
 }
 
-fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
-    let path = project_root.join(".planning").join("config.json");
-    let bytes = bounded_read::read(&path, MAX_FILE);
-    let policy = KnownRegistries::from_project_config(match &bytes {
+fn project_config(project_root: &std::path::Path) -> PathBuf {
+    project_root.join(".planning").join("config.json")
+}
+
+fn known_registries(project_root: &std::path::Path) -> KnownRegistries {
+    let bytes = bounded_read::read(&project_config(project_root), MAX_FILE);
+    KnownRegistries::from_project_config(match &bytes {
         Ok(bytes) => ConfigFile::Bytes(bytes),
         Err(ReadFailure::Missing) => ConfigFile::Absent,
         Err(_) => ConfigFile::Unreadable,
-    });
-    policy.judge(spec, None).map_err(|block| {
+    })
+}
+
+fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
+    known_registries(project_root).judge(spec, None).map_err(|block| {
         WireError::new(
             Code::PolicySourceBlocked,
             format!("{} may not be installed from: {block}", shown(spec.host().unwrap_or(&spec.recorded()))),
         )
-        .caused_by(format!("{} of this project", gsdd_core::source::policy::POLICY_KEY))
-        .at_file(&path)
+        .caused_by(format!("{POLICY_KEY} of this project"))
+        .at_file(project_config(project_root))
         .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
     })
 }
@@ -208,7 +226,10 @@ fn judge_manifest(
     let base = engine.base();
     let file = tree.file("capability.json").ok_or_else(|| {
         WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
-            .with_fix("point at the folder that holds it; for git: URL#ref:path/in/repo", &[])
+            .with_fix(
+                "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
+                &[],
+            )
     })?;
     let declared = json::parse_lenient(&file.bytes);
     let declared =

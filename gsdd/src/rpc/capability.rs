@@ -14,7 +14,7 @@ use jsonrpsee_core::server::RpcModule;
 use super::{register, wire};
 use crate::app::App;
 use crate::engine::RemoveWish;
-use crate::lifecycle::{self, StageRequest};
+use crate::lifecycle::{self, Installed, StageRequest};
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -25,21 +25,34 @@ pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodEr
 }
 
 async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireError> {
-    let scope = wire::scope(params.scope.as_deref())?.unwrap_or(Scope::Global);
+    let scope = wire::scope(params.scope.as_deref())?;
     let engine = app.engine.clone();
+    if lifecycle::is_unsettled(&engine) {
+        // Another process of this home died at work, or is at work: in both cases its end is waited for.
+        let _ = engine.sweep().await;
+    }
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
     // Fetching blocks, and takes as long as the source does.
     let work = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         move || {
+            let installed = params
+                .update
+                .as_deref()
+                .map(|id| Installed::find(&engine, &snapshot, &params.ctx, id, scope))
+                .transpose()?;
             let request = StageRequest {
-                ctx: &params.ctx,
-                spec: &params.spec,
-                scope,
+                ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
+                spec: installed.as_ref().map_or(&params.spec, |installed| &installed.entry.source),
+                scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
                 runtimes: params.runtimes.clone(),
+                shared_files: params.shared_files.clone(),
                 offline: params.offline,
             };
             let staged = lifecycle::stage(&engine, &snapshot, &request)?;
+            if let Some(installed) = &installed {
+                installed.judge(&staged, params.allow_downgrade)?;
+            }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
             Ok::<_, WireError>((staged, prepared))
         }
@@ -71,7 +84,14 @@ async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireErro
     let project = app.engine.project_of(&params.ctx);
     if params.dry_run {
         let snapshot = app.engine.snapshot(&project).await?;
-        let removal = lifecycle::plan_remove(&app.engine, &snapshot, &params.id, scope, params.purge_data)?;
+        let removal = lifecycle::plan_remove(
+            &app.engine,
+            &snapshot,
+            &params.ctx,
+            &params.id,
+            scope,
+            params.purge_data,
+        )?;
         return Ok(wire::removed(&[removal], "planned", &snapshot));
     }
     let wish = RemoveWish {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gsd_proto::api::command::LaunchPlan;
 use gsd_proto::api::hook::{
     Evaluate, EvaluateParams, EvaluateResult, HookRow, HostReply, List, ListParams, ListResult, Report,
-    ReportParams, ReportResult, Run, Script,
+    ReportParams, ReportResult, Resolve, ResolveParams, Run, Script,
 };
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::ConsentVerdict;
@@ -15,7 +16,7 @@ use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
-use super::{register, wire};
+use super::{command, register, wire};
 use crate::app::App;
 use crate::engine::{Engine, NotRunnable, Overlay, Snapshot, WiredHook};
 use crate::hook_runs::HookKey;
@@ -28,6 +29,7 @@ const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
     register::<Evaluate, _, _>(module, evaluate)?;
     register::<Report, _, _>(module, report)?;
+    register::<Resolve, _, _>(module, resolve)?;
     register::<List, _, _>(module, list)
 }
 
@@ -98,6 +100,34 @@ async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, Wir
         warnings: Vec::new(),
         reply: wire::host_reply(reply),
     })
+}
+
+async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<LaunchPlan, WireError> {
+    let engine = app.engine.clone();
+    let snapshot = engine.snapshot_for_hooks(&engine.project_of(&params.ctx)).await?;
+    command::blocking(move || {
+        let id = params.id.as_str();
+        let (overlay, runnable) = command::verified(&engine, &snapshot, id)?;
+        let declared = overlay
+            .manifest
+            .as_deref()
+            .is_some_and(|manifest| manifest.hooks.iter().any(|hook| hook.script == params.script));
+        if !declared {
+            return Err(WireError::new(
+                Code::NotFound,
+                format!("{} has no hook that runs {}", shown(id), shown(&params.script)),
+            )
+            .with_fix("bring the registration up to date", &["gsdctl", "update", id]));
+        }
+        if !snapshot.is_active(id, &snapshot.enabled_skills(None)) {
+            // Switched off: there is nothing to run, and that is no failure.
+            return Ok(command::plan(overlay, &snapshot, &runnable, Vec::new()));
+        }
+        let script = params.script.strip_prefix("./").unwrap_or(&params.script);
+        let argv = argv(&runnable.folder.join(script));
+        Ok(command::plan(overlay, &snapshot, &runnable, argv))
+    })
+    .await
 }
 
 async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError> {

@@ -26,14 +26,22 @@ impl Method for Stage {
 pub struct StageParams {
     /// The caller's surroundings.
     pub ctx: Context,
-    /// The source spec.
+    /// The source spec; empty with `update`.
     pub spec: String,
-    /// `global` (default) or `project`.
+    /// Stages an installed capability again, from where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<String>,
+    /// Whether an update may go back to an older version.
+    pub allow_downgrade: bool,
+    /// `global` (default) or `project`; for an update, the scope that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Hosts to wire; `None` = every host that was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtimes: Option<Vec<String>>,
+    /// Files below the folder of the scope that hooks and servers are registered in, one entry each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_files: Vec<String>,
     /// Whether the network may be used.
     pub offline: bool,
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Warning;
+use super::command::LaunchPlan;
 use crate::Context;
 use crate::method::{Effect, Method};
 
@@ -157,6 +158,29 @@ pub struct ReportResult {
     pub warnings: Vec<Warning>,
     /// The answer.
     pub reply: HostReply,
+}
+
+/// `hook.resolve`: exactly what a registration in a shared file starts, verified a moment ago.
+#[derive(Debug)]
+pub enum Resolve {}
+
+impl Method for Resolve {
+    const NAME: &'static str = "hook.resolve";
+    const EFFECT: Effect = Effect::Read;
+    type Params = ResolveParams;
+    type Result = LaunchPlan;
+}
+
+/// Parameters of [`Resolve`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResolveParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Id of the capability.
+    pub id: String,
+    /// The script, as declared.
+    pub script: String,
 }
 
 /// `hook.list`: every hook of every installed capability, and how it has been doing.

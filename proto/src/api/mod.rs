@@ -31,6 +31,7 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<loop_hooks::Points>(),
     row::<hook::Evaluate>(),
     row::<hook::Report>(),
+    row::<hook::Resolve>(),
     row::<hook::List>(),
     row::<capability::Stage>(),
     row::<capability::Commit>(),

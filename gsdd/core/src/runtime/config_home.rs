@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 /// How the folder is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfigHomeKind {
     /// A folder of the home directory.
@@ -19,11 +19,12 @@ pub enum ConfigHomeKind {
     /// The first of several shared folders that carries a marker.
     GenericAgentsRoot,
     /// The host has none.
+    #[default]
     None,
 }
 
 /// The `configHome` axis of a descriptor.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigHome {
     /// How the folder is found.
