@@ -42,12 +42,21 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     {
         params.ctx.cwd = cwd.into();
     }
-    let snapshot = app.engine.snapshot_for_hooks(&app.engine.project_of(&params.ctx)).await?;
     let rule = place.events.get(&params.event);
-    let matching = matching(&snapshot, descriptor, rule, &params);
-    if matching.is_empty() {
+    let project = app.engine.project_of(&params.ctx);
+    let snapshot = app.engine.snapshot_for_hooks(&project).await?;
+    let generation = snapshot.generation;
+    let mut found = vec![(matching(&snapshot, descriptor, rule, &params), snapshot)];
+    for outer in app.engine.projects_around(&project) {
+        let snapshot = app.engine.snapshot_for_hooks(&outer).await?;
+        let mut hooks = matching(&snapshot, descriptor, rule, &params);
+        hooks.retain(|hook| snapshot.overlays.get(hook.overlay).is_some_and(|overlay| overlay.root == outer));
+        found.push((hooks, snapshot));
+    }
+    found.retain(|(hooks, _)| !hooks.is_empty());
+    if found.is_empty() {
         return Ok(EvaluateResult {
-            snapshot: snapshot.generation,
+            snapshot: generation,
             reply: Some(HostReply::default()),
             ..EvaluateResult::default()
         });
@@ -57,10 +66,18 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     // Verifying reads files when they changed.
     let event = params.event.clone();
     let result = tokio::task::spawn_blocking({
-        let snapshot = Arc::clone(&snapshot);
         let host = params.host.clone();
         let event = params.event.clone();
-        move || scripts(&engine, &snapshot, &matching, &params.ctx, &host, &event, timeout_ms)
+        move || {
+            let (mut all, mut notices) = (Vec::new(), Vec::new());
+            for (hooks, snapshot) in &found {
+                let (scripts, said) =
+                    scripts(&engine, snapshot, hooks, &params.ctx, &host, &event, timeout_ms);
+                all.extend(scripts);
+                notices.extend(said);
+            }
+            (all, notices)
+        }
     });
     let (scripts, notices) =
         result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
@@ -69,7 +86,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
         (true, None) => Some(HostReply::default()),
         (false, _) => None,
     };
-    Ok(EvaluateResult { snapshot: snapshot.generation, scripts, reply, notices, ..EvaluateResult::default() })
+    Ok(EvaluateResult { snapshot: generation, scripts, reply, notices, ..EvaluateResult::default() })
 }
 
 async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, WireError> {
