@@ -143,6 +143,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         verb: CapabilityVerb,
     },
+    /// Judge a capability in its folder: everything that is wrong with it, at once [effect: read]
+    #[command(after_help = "Exit status: 0 valid, 2 not valid, or no such folder")]
+    Validate(ValidateArgs),
 
     /// What you agreed to
     #[command(visible_alias = "trust")]
@@ -291,6 +294,21 @@ pub(crate) struct ListArgs {
     /// First-party capabilities too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// `gsdctl validate …`
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// The folder with capability.json, or the file itself
+    pub(crate) dir: PathBuf,
+
+    /// Also against what is shipped and installed: names that are taken, what it requires
+    #[arg(long)]
+    pub(crate) merged: bool,
+
+    /// One SARIF 2.1.0 document on standard output, for editors and code review
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
 }
 
 /// Verbs of `gsdctl consent`.
