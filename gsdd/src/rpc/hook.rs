@@ -11,6 +11,7 @@ use gsd_proto::api::hook::{
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::ConsentVerdict;
 use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
+use gsdd_core::projection::shared_file_of;
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
@@ -173,6 +174,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
                     matcher: hook.matcher_text.as_deref().map(shown),
                     capability: key.capability,
                     script: key.script,
+                    counted: true,
                     calls: count.calls,
                     p50_us: times.p50_us,
                     p99_us: times.p99_us,
@@ -181,7 +183,26 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
             }
         }
     }
+    items.extend(in_shared_files(&snapshot));
     Ok(ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items })
+}
+
+/// The hooks that our records say are registered one by one.
+fn in_shared_files(snapshot: &Snapshot) -> impl Iterator<Item = HookRow> {
+    let roots = |root: &std::path::Path| snapshot.overlays.iter().any(|overlay| overlay.root == root);
+    let files = snapshot.own.targets.values().filter(move |target| roots(&target.root));
+    files.filter_map(|target| Some((shared_file_of(&target.runtime)?, target))).flat_map(|(file, target)| {
+        target.capabilities.iter().flat_map(move |(id, wiring)| {
+            wiring.scripts.iter().map(move |hook| HookRow {
+                host: file.to_owned(),
+                event: hook.event.clone(),
+                matcher: hook.matcher.as_deref().map(shown),
+                capability: id.clone(),
+                script: hook.script.clone(),
+                ..HookRow::default()
+            })
+        })
+    })
 }
 
 fn host<'a>(engine: &'a Engine, id: &str) -> Result<(&'a Descriptor, &'a HooksPlace), WireError> {
