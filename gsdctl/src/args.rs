@@ -133,6 +133,9 @@ pub(crate) enum Command {
     /// What is installed, and whether it is active [effect: read]
     List(ListArgs),
 
+    /// What of each capability is installed, on the surface, and active [effect: read]
+    State(StateArgs),
+
     /// Upstream's `gsd capability`: the same verbs, flags and JSON documents
     #[command(visible_alias = "cap")]
     Capability {
@@ -140,6 +143,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         verb: CapabilityVerb,
     },
+    /// Judge a capability in its folder: everything that is wrong with it, at once [effect: read]
+    #[command(after_help = "Exit status: 0 valid, 2 not valid, or no such folder")]
+    Validate(ValidateArgs),
 
     /// What you agreed to
     #[command(visible_alias = "trust")]
@@ -235,6 +241,17 @@ pub(crate) struct UpdateArgs {
     pub(crate) wish: WishArgs,
 }
 
+/// `gsdctl state …`
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
+    /// Only this capability
+    pub(crate) id: Option<String>,
+
+    /// Configuration folder of the host
+    #[arg(long, value_name = "DIR")]
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
 /// Verbs of `gsdctl capability`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CapabilityVerb {
@@ -246,6 +263,8 @@ pub(crate) enum CapabilityVerb {
     Remove(RemoveArgs),
     /// Every capability, one row each
     List,
+    /// What is installed, on the surface, and active
+    State(StateArgs),
     /// What was agreed to
     Trust {
         /// What to do.
@@ -275,6 +294,21 @@ pub(crate) struct ListArgs {
     /// First-party capabilities too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// `gsdctl validate …`
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// The folder with capability.json, or the file itself
+    pub(crate) dir: PathBuf,
+
+    /// Also against what is shipped and installed: names that are taken, what it requires
+    #[arg(long)]
+    pub(crate) merged: bool,
+
+    /// One SARIF 2.1.0 document on standard output, for editors and code review
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
 }
 
 /// Verbs of `gsdctl consent`.

@@ -25,6 +25,7 @@ mod source;
 pub mod stdio;
 mod store;
 pub mod transport;
+mod validate;
 mod watch;
 
 pub use boot::run;

@@ -1,12 +1,7 @@
 //! Journeys of people, and of people who mean no good, through the real programs.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::needless_pass_by_value,
-    reason = "tests: a panic is the report, and what is made for one call is given away"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
 mod bad_input;
 mod commands;
@@ -16,6 +11,9 @@ mod interrupted;
 mod loop_render;
 mod project_scope;
 mod round_trip;
+mod shared_file;
 mod tampering;
+mod together;
+mod update;
 mod watching;
 mod without_daemon;

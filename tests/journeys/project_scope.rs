@@ -28,7 +28,7 @@ fn refuses(world: &World) -> bool {
 }
 
 /// The ledger of a repository that was prepared by somebody else.
-fn forged_ledger(entry: Value) -> String {
+fn forged_ledger(entry: &Value) -> String {
     json!({"version": "1", "updatedAt": "2026-01-01T00:00:00.000Z", "entries": {"acme-lint": entry}})
         .to_string()
 }
@@ -95,7 +95,7 @@ fn t132_a_forged_intent_writes_nothing() {
         entry["_pending"] = json!({
             "kind": kind, "backupName": "acme-lint.upgrading-1-1", "sharedFiles": [".claude/settings.local.json"],
         });
-        put(world.path("proj/.gsd-capabilities.json"), forged_ledger(entry));
+        put(world.path("proj/.gsd-capabilities.json"), forged_ledger(&entry));
         put(world.path("proj/.claude/settings.local.json"), "{}\n");
         let before = world.tree();
         world.gsdctl(["list"]).run().succeeds();
@@ -120,7 +120,7 @@ fn t131_a_forged_list_of_files_deletes_nothing_else() {
         gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint").with_refusal();
     let mut entry = forged_entry();
     entry["files"] = json!(["src", ".git", "../outside", ".gsd/capabilities/acme-lint"]);
-    put(world.path("proj/.gsd-capabilities.json"), forged_ledger(entry));
+    put(world.path("proj/.gsd-capabilities.json"), forged_ledger(&entry));
     put(world.path("proj/src/main.rs"), "fn main() {}\n");
     put(world.path("proj/.git/HEAD"), "ref: refs/heads/main\n");
     put(world.path("outside/treasure"), "gold\n");
@@ -252,7 +252,7 @@ fn settings_of_a_clone_that_name_our_launcher_run_nothing_of_the_clone() {
             "hooks/pwn.sh",
             "#!/bin/sh\ntouch \"$HOME/pwned\"\necho refuses >&2\nexit 2\n",
         );
-    put(world.path("proj/.gsd-capabilities.json"), forged_ledger(forged_entry()));
+    put(world.path("proj/.gsd-capabilities.json"), forged_ledger(&forged_entry()));
     let settings = world.path("proj/.claude/settings.local.json");
     put(
         &settings,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gsd_tests::{World, bytes_of, link, mode_of, put, registered, set_mode, text_of, write_of};
 
 /// Settings as people have them: each has to come back exactly.
-const SETTINGS: &[(&str, &str)] = &[
+pub(crate) const SETTINGS: &[(&str, &str)] = &[
     ("tidy", "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"deny\": [\"Read(.env)\"]\n  }\n}\n"),
     ("no final newline, odd indent", "{ \"a\":1,\n\n      \"b\" : [ 1,2 , 3 ]\n   }"),
     (

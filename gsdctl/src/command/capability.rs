@@ -9,7 +9,7 @@ use gsd_proto::{Code, WireError};
 use serde_json::{Value, json};
 
 use super::install::{self, Attempt, Wish};
-use super::{consent, registry};
+use super::{consent, registry, state};
 use crate::args::{CapabilityVerb, ConsentVerb, Global, InstallArgs, ListArgs, RemoveArgs, UpdateArgs};
 use crate::connect::Options;
 use crate::output::Report;
@@ -26,6 +26,10 @@ pub(super) fn run(global: &Global, options: &Options, verb: &CapabilityVerb) -> 
         CapabilityVerb::List => {
             let listed = registry::list(&told, options, &ListArgs { all: true });
             finish(&told, listed.map(|report| (report.data.clone(), report)))
+        }
+        CapabilityVerb::State(args) => {
+            let state = state::state(&told, options, args);
+            finish(&told, state.map(|report| (report.data.clone(), report)))
         }
         CapabilityVerb::Trust { verb } => {
             let document = |report: Report| match verb {

@@ -9,6 +9,8 @@ mod launch;
 mod loop_hooks;
 mod registry;
 mod runtime;
+mod state;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -34,7 +36,9 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
         Command::Update(args) => ("update", install::update(global, &options, args)),
         Command::Capability { verb } => return capability::run(global, &options, verb),
+        Command::State(args) => ("state", state::state(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),
+        Command::Validate(args) => ("validate", validate::validate(global, &options, args)),
         Command::Consent { verb } => consent::run(global, &options, verb),
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),

@@ -24,4 +24,5 @@ pub mod runtime;
 pub mod source;
 pub mod text;
 pub mod trust;
+pub mod validate;
 pub mod version;

@@ -176,7 +176,7 @@ fn read_declared(dir_name: &str, bundle: &Path, contract: &HostContract) -> Decl
 
 /// A fragment must lie in the bundle by its real path: a symlink could otherwise bring in any file of the person
 /// as prompt text (T46).
-fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
+pub(crate) fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
     let inside = match (std::fs::canonicalize(bundle), std::fs::canonicalize(file)) {
         (Ok(bundle), Ok(file)) => file.starts_with(bundle),
         (_, Err(error)) => return FragmentRead::Refused(error.to_string()),

@@ -10,7 +10,7 @@ mod scan;
 mod snapshot;
 mod writer;
 
-pub(crate) use bundles::{NotRunnable, Runnable};
+pub(crate) use bundles::{NotRunnable, Runnable, read_fragment};
 pub(crate) use first_party::{BaseSource, Shipped, load as load_base};
 pub(crate) use snapshot::{Overlay, Snapshot, WiredHook};
 pub(crate) use writer::{Engine, RemoveWish};

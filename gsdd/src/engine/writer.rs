@@ -204,7 +204,23 @@ impl Engine {
         } else {
             ctx.cwd.as_path()
         };
-        crate::project::discover(cwd, &self.0.places.user_home, &self.0.places.gsd_home)
+        // A project has one name, whatever links a caller came through: records are kept by it, and a guard that is
+        // looked up by another name would not be found.
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (user_home, gsd_home) = (&self.0.places.user_home, &self.0.places.gsd_home);
+        let (real_cwd, real_home) = (real(cwd), real(user_home));
+        if real_cwd == real_home {
+            return crate::project::discover(user_home, user_home, gsd_home);
+        }
+        crate::project::discover(&real_cwd, &real_home, &real(gsd_home))
+    }
+
+    /// Projects with capabilities of their own that `project` lies in, innermost first. Their guards watch over what is
+    /// inside: a session that changes into a nested repository is still theirs.
+    pub(crate) fn projects_around(&self, project: &Path) -> Vec<PathBuf> {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (user_home, gsd_home) = (real(&self.0.places.user_home), real(&self.0.places.gsd_home));
+        crate::project::enclosing(project, &user_home, &gsd_home)
     }
 
     /// The present snapshot of a project: never older than what lies on the disk.

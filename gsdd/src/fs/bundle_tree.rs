@@ -243,7 +243,7 @@ impl Walk<'_> {
 
 /// Version control data and interpreter caches of the author never become part of a bundle: they are not
 /// reproducible, and tools interpret them (T33, T35).
-fn left_out(relative: &str) -> bool {
+pub(super) fn left_out(relative: &str) -> bool {
     is_vcs_entry(relative.as_bytes()) || is_cache_entry(relative.as_bytes())
 }
 

@@ -2,5 +2,6 @@
 
 pub(crate) mod atomic;
 pub(crate) mod bounded_read;
+pub(crate) mod bundle_survey;
 pub(crate) mod bundle_tree;
 pub(crate) mod stamp;

@@ -94,8 +94,8 @@ pub(crate) fn plan_install(
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
     let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
-    let agreed_and_stored = agreed_or_inert(agreed, staged) && stored;
-    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_and_stored {
+    let as_it_should_be = agreed_or_inert(agreed, staged) && stored && !is_launcher_lost(engine, &state);
+    if same_content && unchanged_entry && no_wiring && !requires_consent && as_it_should_be {
         return Ok(Prepared {
             plan: empty(staged),
             wired,
@@ -163,6 +163,11 @@ pub(crate) fn plan_install(
 /// An inert bundle needs no agreement, so it is current without one.
 fn agreed_or_inert(agreed: bool, staged: &Staged) -> bool {
     agreed || (staged.root.scope == Scope::Global && !staged.disclosure.has_executable())
+}
+
+/// Registrations name a launcher that is not there.
+fn is_launcher_lost(engine: &Engine, state: &OwnState) -> bool {
+    state.anything_wired() && engine.client().is_some() && !engine.places().launcher().exists()
 }
 
 fn empty(staged: &Staged) -> Plan {
@@ -517,12 +522,10 @@ impl Builder {
     /// The launcher that registrations name, kept pointing at the installed client (D-04).
     fn launcher(&mut self, engine: &Engine, wirings: &[WiringPlan], state: &mut OwnState) {
         let Some(client) = engine.client() else { return };
-        if wirings.iter().all(|wiring| wiring.documents.is_empty()) {
-            return;
-        }
         let launcher = engine.places().launcher();
         let before = std::fs::read_link(&launcher).ok();
-        if before.as_deref() == Some(client) {
+        let registers = wirings.iter().any(|wiring| !wiring.documents.is_empty());
+        if before.as_deref() == Some(client) || !(registers || is_launcher_lost(engine, state)) {
             return;
         }
         self.folders(&launcher, state, &engine.places().global_root());

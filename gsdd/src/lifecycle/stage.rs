@@ -41,6 +41,8 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) ctx: &'a Context,
     pub(crate) spec: &'a str,
     pub(crate) scope: Scope,
+    /// For an update: what the source has to hold.
+    pub(crate) expected: Option<&'a CapabilityId>,
     pub(crate) runtimes: Option<Vec<String>>,
     pub(crate) shared_files: Vec<String>,
     pub(crate) offline: bool,
@@ -153,7 +155,8 @@ pub(crate) fn stage(
         offline: request.offline,
     };
     let fetched = source::fetch(&spec, &caller)?;
-    let (id, manifest, warnings) = judge_manifest(engine, snapshot, &fetched.tree, request.scope)?;
+    let (id, manifest, warnings) =
+        judge_manifest(engine, snapshot, &fetched.tree, request.scope, request.expected)?;
     let facts = facts_of(&fetched.tree);
     let mut disclosure = Disclosure::collect(&manifest.raw);
     // The document of a command family instructs the agent as a skill does.
@@ -222,6 +225,7 @@ fn judge_manifest(
     snapshot: &Snapshot,
     tree: &BundleTree,
     scope: Scope,
+    expected: Option<&CapabilityId>,
 ) -> Result<(CapabilityId, Arc<Manifest>, Vec<String>), WireError> {
     let base = engine.base();
     let file = tree.file("capability.json").ok_or_else(|| {
@@ -234,6 +238,13 @@ fn judge_manifest(
     let declared = json::parse_lenient(&file.bytes);
     let declared =
         declared.as_ref().and_then(|value| value.get("id")).and_then(Value::as_str).unwrap_or_default();
+    if let Some(expected) = expected.filter(|expected| expected.as_str() != declared) {
+        return Err(WireError::new(
+            Code::ComposeCollision,
+            format!("the source of {expected} now holds {}", shown(declared)),
+        )
+        .with_fix("remove the one and install the other", &["gsdctl", "remove", expected.as_str()]));
+    }
     // The folder is named after the id, so the rule that both agree can't fail here; every other rule can.
     let assessed = assess(declared, &file.bytes, base.contract());
     let Some(manifest) = assessed.manifest.clone().filter(|_| assessed.problems.is_empty()) else {

@@ -54,16 +54,9 @@ impl Installed {
     /// Refuses what an update must not do by accident.
     ///
     /// # Errors
-    /// Another capability at the source, or an older version without `allow_downgrade`.
+    /// An older version without `allow_downgrade`.
     pub(crate) fn judge(&self, staged: &Staged, allow_downgrade: bool) -> Result<(), WireError> {
         let id = &self.entry.id;
-        if staged.id != *id {
-            return Err(WireError::new(
-                Code::ComposeCollision,
-                format!("the source of {id} now holds {}", staged.id),
-            )
-            .with_fix("remove the one and install the other", &["gsdctl", "remove", id.as_str()]));
-        }
         let (new, old) = (&staged.manifest.version, &self.entry.version);
         if compare_cores(new, old).is_lt() && !allow_downgrade {
             return Err(WireError::new(

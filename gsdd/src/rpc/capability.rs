@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use gsd_proto::api::capability::{
     Commit, CommitParams, Discard, DiscardParams, Done, Outcome, Remove, RemoveParams, Stage, StageParams,
-    StageResult,
+    StageResult, State, StateParams, StateResult,
 };
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::loop_hooks::capability_states;
+use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
-use super::{register, wire};
+use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::RemoveWish;
 use crate::lifecycle::{self, Installed, StageRequest};
@@ -21,7 +23,8 @@ pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodEr
     register::<Stage, _, _>(module, stage)?;
     register::<Commit, _, _>(module, commit)?;
     register::<Discard, _, _>(module, discard)?;
-    register::<Remove, _, _>(module, remove)
+    register::<Remove, _, _>(module, remove)?;
+    register::<State, _, _>(module, state)
 }
 
 async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireError> {
@@ -45,6 +48,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
                 spec: installed.as_ref().map_or(&params.spec, |installed| &installed.entry.source),
                 scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
+                expected: installed.as_ref().map(|installed| &installed.entry.id),
                 runtimes: params.runtimes.clone(),
                 shared_files: params.shared_files.clone(),
                 offline: params.offline,
@@ -76,6 +80,32 @@ async fn discard(app: Arc<App>, params: DiscardParams) -> Result<Done, WireError
         snapshot: app.engine.generation(),
         changed: app.tickets.drop(&params.ticket),
         ..Done::default()
+    })
+}
+
+async fn state(app: Arc<App>, params: StateParams) -> Result<StateResult, WireError> {
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let config_home = loop_hooks::config_home(
+        &app.engine,
+        &snapshot,
+        &params.ctx,
+        params.runtime.as_deref(),
+        params.config_dir.as_deref(),
+    )?;
+    let enabled = snapshot.enabled_skills(config_home.as_deref());
+    let mut capabilities = capability_states(&snapshot.composition.registry, &enabled, &snapshot.config);
+    if let Some(id) = &params.id {
+        capabilities.retain(|row| row["id"] == id.as_str());
+        if capabilities.is_empty() {
+            return Err(WireError::new(Code::NotFound, format!("{} is not composed here", shown(id)))
+                .with_fix("see what is installed, and why it does not compose", &["gsdctl", "list"]));
+        }
+    }
+    Ok(StateResult {
+        snapshot: snapshot.generation,
+        warnings: wire::warnings(&snapshot),
+        runtime_config_dir: config_home,
+        capabilities,
     })
 }
 

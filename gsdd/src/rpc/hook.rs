@@ -11,6 +11,7 @@ use gsd_proto::api::hook::{
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::ConsentVerdict;
 use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
+use gsdd_core::projection::shared_file_of;
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
@@ -41,12 +42,21 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     {
         params.ctx.cwd = cwd.into();
     }
-    let snapshot = app.engine.snapshot_for_hooks(&app.engine.project_of(&params.ctx)).await?;
     let rule = place.events.get(&params.event);
-    let matching = matching(&snapshot, descriptor, rule, &params);
-    if matching.is_empty() {
+    let project = app.engine.project_of(&params.ctx);
+    let snapshot = app.engine.snapshot_for_hooks(&project).await?;
+    let generation = snapshot.generation;
+    let mut found = vec![(matching(&snapshot, descriptor, rule, &params), snapshot)];
+    for outer in app.engine.projects_around(&project) {
+        let snapshot = app.engine.snapshot_for_hooks(&outer).await?;
+        let mut hooks = matching(&snapshot, descriptor, rule, &params);
+        hooks.retain(|hook| snapshot.overlays.get(hook.overlay).is_some_and(|overlay| overlay.root == outer));
+        found.push((hooks, snapshot));
+    }
+    found.retain(|(hooks, _)| !hooks.is_empty());
+    if found.is_empty() {
         return Ok(EvaluateResult {
-            snapshot: snapshot.generation,
+            snapshot: generation,
             reply: Some(HostReply::default()),
             ..EvaluateResult::default()
         });
@@ -56,10 +66,18 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     // Verifying reads files when they changed.
     let event = params.event.clone();
     let result = tokio::task::spawn_blocking({
-        let snapshot = Arc::clone(&snapshot);
         let host = params.host.clone();
         let event = params.event.clone();
-        move || scripts(&engine, &snapshot, &matching, &params.ctx, &host, &event, timeout_ms)
+        move || {
+            let (mut all, mut notices) = (Vec::new(), Vec::new());
+            for (hooks, snapshot) in &found {
+                let (scripts, said) =
+                    scripts(&engine, snapshot, hooks, &params.ctx, &host, &event, timeout_ms);
+                all.extend(scripts);
+                notices.extend(said);
+            }
+            (all, notices)
+        }
     });
     let (scripts, notices) =
         result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
@@ -68,7 +86,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
         (true, None) => Some(HostReply::default()),
         (false, _) => None,
     };
-    Ok(EvaluateResult { snapshot: snapshot.generation, scripts, reply, notices, ..EvaluateResult::default() })
+    Ok(EvaluateResult { snapshot: generation, scripts, reply, notices, ..EvaluateResult::default() })
 }
 
 async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, WireError> {
@@ -156,6 +174,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
                     matcher: hook.matcher_text.as_deref().map(shown),
                     capability: key.capability,
                     script: key.script,
+                    counted: true,
                     calls: count.calls,
                     p50_us: times.p50_us,
                     p99_us: times.p99_us,
@@ -164,7 +183,26 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
             }
         }
     }
+    items.extend(in_shared_files(&snapshot));
     Ok(ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items })
+}
+
+/// The hooks that our records say are registered one by one.
+fn in_shared_files(snapshot: &Snapshot) -> impl Iterator<Item = HookRow> {
+    let roots = |root: &std::path::Path| snapshot.overlays.iter().any(|overlay| overlay.root == root);
+    let files = snapshot.own.targets.values().filter(move |target| roots(&target.root));
+    files.filter_map(|target| Some((shared_file_of(&target.runtime)?, target))).flat_map(|(file, target)| {
+        target.capabilities.iter().flat_map(move |(id, wiring)| {
+            wiring.scripts.iter().map(move |hook| HookRow {
+                host: file.to_owned(),
+                event: hook.event.clone(),
+                matcher: hook.matcher.as_deref().map(shown),
+                capability: id.clone(),
+                script: hook.script.clone(),
+                ..HookRow::default()
+            })
+        })
+    })
 }
 
 fn host<'a>(engine: &'a Engine, id: &str) -> Result<(&'a Descriptor, &'a HooksPlace), WireError> {

@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod guard;
 mod hook;
 mod loop_hooks;
+mod manifest;
 mod register;
 mod registry;
 mod runtime;
@@ -32,6 +33,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     let mut module = RpcModule::from_arc(Arc::clone(app));
     daemon::add_to(&mut module)?;
     registry::add_to(&mut module)?;
+    manifest::add_to(&mut module)?;
     loop_hooks::add_to(&mut module)?;
     hook::add_to(&mut module)?;
     capability::add_to(&mut module)?;

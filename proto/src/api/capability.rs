@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Warning;
 use crate::Context;
@@ -250,6 +251,48 @@ pub struct RemoveParams {
     pub cascade: bool,
     /// Only say what would be done.
     pub dry_run: bool,
+}
+
+/// `capability.state`: what of each composed capability is installed, on the surface, and active.
+#[derive(Debug)]
+pub enum State {}
+
+impl Method for State {
+    const NAME: &'static str = "capability.state";
+    const EFFECT: Effect = Effect::Read;
+    type Params = StateParams;
+    type Result = StateResult;
+}
+
+/// Parameters of [`State`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StateParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Only this capability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Host whose install profile and surface decide; the default one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    /// Configuration folder of that host, when it is not where it usually is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+}
+
+/// Result of [`State`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StateResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// The configuration folder that was asked.
+    pub runtime_config_dir: Option<PathBuf>,
+    /// One object per capability, in upstream's shape.
+    pub capabilities: Vec<Value>,
 }
 
 /// `consent.list`: what the person agreed to.

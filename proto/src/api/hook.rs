@@ -218,7 +218,7 @@ pub struct ListResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HookRow {
-    /// Host.
+    /// Host, or the shared file that the hook is registered in.
     pub host: String,
     /// Event.
     pub event: String,
@@ -228,6 +228,8 @@ pub struct HookRow {
     pub capability: String,
     /// Script.
     pub script: String,
+    /// Whether runs are counted; in a shared file the host runs the script without asking how it ended.
+    pub counted: bool,
     /// Runs since the daemon started.
     pub calls: u64,
     /// Median wall time in microseconds.

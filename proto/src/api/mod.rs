@@ -12,6 +12,7 @@ pub mod command;
 pub mod daemon;
 pub mod hook;
 pub mod loop_hooks;
+pub mod manifest;
 pub mod registry;
 pub mod runtime;
 
@@ -27,6 +28,7 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<registry::List>(),
     (<registry::Changes as Subscription>::SUBSCRIBE, Effect::Read),
     (<registry::Changes as Subscription>::UNSUBSCRIBE, Effect::Read),
+    row::<manifest::Validate>(),
     row::<loop_hooks::Render>(),
     row::<loop_hooks::Points>(),
     row::<hook::Evaluate>(),
@@ -37,6 +39,7 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<capability::Commit>(),
     row::<capability::Discard>(),
     row::<capability::Remove>(),
+    row::<capability::State>(),
     row::<capability::ConsentList>(),
     row::<capability::ConsentRevoke>(),
     row::<command::Resolve>(),

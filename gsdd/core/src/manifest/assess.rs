@@ -155,7 +155,7 @@ fn examine(
 }
 
 /// Fills in the line and column of problems.
-fn place<'p>(bytes: &[u8], problems: impl Iterator<Item = &'p mut Problem>) {
+pub(crate) fn place<'p>(bytes: &[u8], problems: impl Iterator<Item = &'p mut Problem>) {
     let mut problems: Vec<&mut Problem> = problems.collect();
     if problems.is_empty() {
         return;

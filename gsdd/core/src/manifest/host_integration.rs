@@ -7,9 +7,9 @@ use super::rule_table::RuleId as R;
 use crate::ids::is_reserved_property_name;
 
 /// One closed list of words; every list also has `undocumented`.
-struct Axis {
-    key: &'static str,
-    words: &'static [&'static str],
+pub(super) struct Axis {
+    pub(super) key: &'static str,
+    pub(super) words: &'static [&'static str],
     rule: R,
 }
 
@@ -17,7 +17,7 @@ const fn axis(key: &'static str, words: &'static [&'static str], rule: R) -> Axi
     Axis { key, words, rule }
 }
 
-const AXES: &[Axis] = &[
+pub(super) const AXES: &[Axis] = &[
     axis(
         "embeddingMode",
         &["imperative", "declarative", "undocumented"],
@@ -42,9 +42,9 @@ const AXES: &[Axis] = &[
         R::RuntimeHostIntegrationRuntime,
     ),
 ];
-const EFFORT_SURFACES: &[&str] = &["argv", "none", "undocumented"];
-const SUBAGENT_TOOLKITS: &[&str] = &["full", "read-only", "built-in-only", "undocumented"];
-const ISOLATIONS: &[&str] = &["harness-worktree", "orchestrator-worktree", "none", "undocumented"];
+pub(super) const EFFORT_SURFACES: &[&str] = &["argv", "none", "undocumented"];
+pub(super) const SUBAGENT_TOOLKITS: &[&str] = &["full", "read-only", "built-in-only", "undocumented"];
+pub(super) const ISOLATIONS: &[&str] = &["harness-worktree", "orchestrator-worktree", "none", "undocumented"];
 
 /// Examines `hostIntegration`, `orchestratorExec` and `harnessIsolationFlag`.
 pub(super) fn check(findings: &mut Findings, runtime: &Object, at: &At<'_>) {

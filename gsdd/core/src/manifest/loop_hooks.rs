@@ -9,7 +9,7 @@ use super::vocabulary::ON_ERROR;
 use crate::registry::LoopPoint;
 
 /// Longest command of a predicate, in UTF-16 units.
-const MAX_PREDICATE_COMMAND: usize = 4096;
+pub(super) const MAX_PREDICATE_COMMAND: usize = 4096;
 
 /// Examines `steps`, `contributions` and `gates`.
 pub(super) fn check(findings: &mut Findings, manifest: &Object) {

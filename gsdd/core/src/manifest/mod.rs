@@ -17,6 +17,7 @@ mod findings;
 mod host_integration;
 mod loop_hooks;
 mod problem;
+pub mod reference;
 mod reviewer_lane;
 mod rule;
 mod rule_table;
@@ -25,6 +26,7 @@ mod safe_name;
 mod typed;
 mod vocabulary;
 
+pub(crate) use assess::place;
 pub use assess::{Assessed, DeclaredGate, Strictness, assess, assess_as};
 pub use capability::{
     CommandDecl, ConfigSlice, Contribution, Fragment, Gate, GateCheck, HookDecl, Manifest, OnError,

@@ -27,11 +27,13 @@ const LANE_KEYS: &[&str] = &[
     "modelConfigKey",
 ];
 const PROBE_KEYS: &[&str] = &["kind", "binary", "needle", "timeoutMs", "hostConfigKey", "path"];
-const PROBE_KINDS: &[&str] = &["command-exists", "command-capability", "http-reachable"];
-const TRANSPORTS: &[&str] = &["spawn", "openai-http"];
-const SPAWN_KEYS: &[&str] = &["binary", "args", "promptChannel", "outputChannel", "outputArg", "modelArg"];
-const HTTP_KEYS: &[&str] = &["hostConfigKey", "path", "modelDiscovery", "defaultHost", "fallbackModel"];
-const HANDLERS: &[&str] = &["antigravity", "openai-compatible", "opencode"];
+pub(super) const PROBE_KINDS: &[&str] = &["command-exists", "command-capability", "http-reachable"];
+pub(super) const TRANSPORTS: &[&str] = &["spawn", "openai-http"];
+pub(super) const SPAWN_KEYS: &[&str] =
+    &["binary", "args", "promptChannel", "outputChannel", "outputArg", "modelArg"];
+pub(super) const HTTP_KEYS: &[&str] =
+    &["hostConfigKey", "path", "modelDiscovery", "defaultHost", "fallbackModel"];
+pub(super) const HANDLERS: &[&str] = &["antigravity", "openai-compatible", "opencode"];
 
 /// Most warnings kept of one lane.
 const MAX_WARNINGS: usize = 100;

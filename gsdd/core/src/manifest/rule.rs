@@ -40,6 +40,8 @@ pub enum When {
     Order,
     /// On a candidate while it is loaded.
     Load,
+    /// On a bundle that its author has judged.
+    Bundle,
 }
 
 /// Who examines a rule.

@@ -1197,4 +1197,44 @@ rules! {
         "A command family is not a built-in command word of the host."
         from "composition oddity O5"
         fix "Choose another family name";
+    BundleManifestPresent "bundle.manifest.present" [Bundle, Ours]
+        "The folder has a `capability.json` at its root."
+        from "ADR-1244 Context (folder `capabilities/<id>/`)"
+        fix "Name the folder that holds `capability.json`, or write one";
+    BundleMemberName "bundle.member.name" [Bundle, Ours]
+        "Each file and folder of the bundle has a name that every platform can hold."
+        from "ADR-1244 D5 rule 5; decision D-19"
+        fix "Rename the file or folder";
+    BundleMemberTwin "bundle.member.twin" [Bundle, Ours]
+        "No two members of the bundle have names that differ only in case or spelling."
+        from "decision D-19"
+        fix "Rename one of the two";
+    BundleMemberRegular "bundle.member.regular" [Bundle, Ours]
+        "The bundle holds regular files and folders only: no symlink, pipe, socket or device."
+        from "ADR-1244 D5 rule 5; decision D-20"
+        fix "Replace it by a copy of what it stands for, or remove it";
+    BundleMemberReadable "bundle.member.readable" [Bundle, Ours]
+        "Each member of the bundle can be read."
+        from "decision D-20"
+        fix "Give yourself the permission to read it";
+    BundleSize "bundle.size" [Bundle, Ours]
+        "The bundle has at most 10000 files and folders and at most 16 MiB of content."
+        from "ADR-1244 D5 rule 8 (what is hashed for an agreement)"
+        fix "Leave out what people do not need, or let a command fetch it";
+    BundleFileDeclared "bundle.file.declared" [Bundle, Ours]
+        "Each declared hook script, command module and executable is a file of the bundle."
+        from "ADR-1244 D5 rule 2; decision D-05"
+        fix "Add the file to the bundle, or correct the path";
+    BundleWarnSkillFile "bundle.warn.skill-file" [Bundle, Ours]
+        "Warning only: each declared skill has its text in `skills/<name>/SKILL.md`."
+        from "ADR-1244 Context; decision D-17"
+        fix "Add the file, or remove the skill from the list";
+    BundleWarnAgentFile "bundle.warn.agent-file" [Bundle, Ours]
+        "Warning only: each declared agent has its text in `agents/<name>.md`."
+        from "ADR-1244 Context; decision D-17"
+        fix "Add the file, or remove the agent from the list";
+    ManifestWarnUnknownMember "manifest.warn.unknown-member" [Bundle, Ours]
+        "Warning only: a member that nothing reads is ignored and reported."
+        from "manifest reference, unknown keys"
+        fix "Correct the spelling, or remove the member";
 }

@@ -110,6 +110,16 @@ const AGENT_CONVERTERS: &[&str] = &[
     "QwenAgent",
 ];
 
+/// Every known converter (ADR-1016 D3).
+pub(super) fn converters() -> Vec<String> {
+    let named = |prefix: &str, list: &[&str]| {
+        list.iter().map(|name| format!("{prefix}{name}")).collect::<Vec<String>>()
+    };
+    let mut all = named("convertClaudeCommandTo", COMMAND_CONVERTERS);
+    all.extend(named("convertClaudeAgentTo", AGENT_CONVERTERS));
+    all
+}
+
 /// Whether `name` is a known converter (ADR-1016 D3).
 pub(super) fn is_converter(name: &str) -> bool {
     let known =

@@ -172,6 +172,7 @@ fn place_of(relative: &str, host: Option<&Descriptor>) -> Descriptor {
         config_home: host.map_or_else(ConfigHome::default, |host| host.config_home.clone()),
         local_config_dir: None,
         surfaces: Some(Surfaces {
+            is_default: false,
             detect: crate::runtime::Detect::default(),
             skills: None,
             agents: None,

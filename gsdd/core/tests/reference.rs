@@ -1,0 +1,149 @@
+//! The generated reference: the committed copies are what the code writes, and the schema agrees with the rules.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test reads files, and a broken vector file should stop it"
+)]
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gsdd_core::manifest::reference::{NOT_IN_SCHEMA, rules_page, schema, unknown_members};
+use gsdd_core::manifest::{RuleId, assess};
+use gsdd_core::registry::HostContract;
+use serde_json::Value;
+use support::{cases, repository, text};
+
+/// Compares a committed file with what the code writes; `UPDATE_REFERENCE=1` writes it.
+#[track_caller]
+fn committed(name: &str, expected: &str) {
+    let file = repository().join("docs/reference").join(name);
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        found == expected,
+        "{name} is not up to date: UPDATE_REFERENCE=1 cargo test -p gsdd-core --test reference"
+    );
+}
+
+#[test]
+fn the_page_of_rules_is_up_to_date() {
+    committed("manifest-rules.md", &rules_page());
+}
+
+#[test]
+fn the_schema_is_up_to_date() {
+    committed("capability.schema.json", &format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap()));
+}
+
+fn documents() -> Vec<(String, String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for file in ["text", "envelope", "feature", "config-slice", "loop-hooks", "runtime", "reviewer"] {
+        for case in cases(&format!("manifest/single-{file}.json")) {
+            let bytes = match case.get("manifest_raw") {
+                Some(raw) => raw.as_str().unwrap().as_bytes().to_vec(),
+                None => case["manifest"].to_string().into_bytes(),
+            };
+            all.push((text(&case, "name").to_owned(), text(&case, "dir_name").to_owned(), bytes));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_schema_agrees_with_the_rules() {
+    let schema = schema();
+    jsonschema::meta::validate(&schema).unwrap_or_else(|error| panic!("not a schema: {error}"));
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let contract = HostContract::builtin();
+    let inexpressible: BTreeSet<RuleId> = NOT_IN_SCHEMA.iter().map(|row| row.rule).collect();
+    let (mut compared, mut differing) = (0, Vec::new());
+    let mut let_through: BTreeMap<RuleId, usize> = BTreeMap::new();
+    for (name, dir_name, bytes) in documents() {
+        let assessed = assess(&dir_name, &bytes, &contract);
+        let Some(raw) = &assessed.raw else { continue };
+        compared += 1;
+        let rules: BTreeSet<RuleId> = assessed.problems.iter().map(|problem| problem.rule).collect();
+        let accepted = validator.is_valid(raw);
+        if accepted && rules.is_subset(&inexpressible) {
+            for rule in rules {
+                *let_through.entry(rule).or_default() += 1;
+            }
+        } else if accepted || rules.is_empty() {
+            let why: Vec<String> = validator
+                .iter_errors(raw)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            differing.push(format!("{name}: schema {accepted}, rules {rules:?} {why:?}"));
+        }
+    }
+    println!("{compared} documents compared, left to the rules: {let_through:?}");
+    assert!(differing.is_empty(), "{} of {compared}:\n{}", differing.len(), differing.join("\n"));
+}
+
+/// Every rule in the list is one that the schema really lets through.
+#[test]
+fn the_list_of_exceptions_is_not_longer_than_needed() {
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let contract = HostContract::builtin();
+    let mut seen = BTreeSet::new();
+    let mut all = documents();
+    // The recorded cases have no witness for these.
+    for (key, value) in [
+        ("skills", r#"["con"]"#),
+        ("agents", r#"["e\u0301t\u0301"]"#),
+        ("config", r#"{"a\u202eb":{"type":"string","default":"","description":"d"}}"#),
+        ("compatVersions", r#"{"1.0.0":"-1"}"#),
+    ] {
+        let mut document: Value = serde_json::from_str(
+            r#"{"id":"a","role":"feature","version":"1.0.0","title":"T","description":"D","tier":"full","requires":[],
+            "runtimeCompat":{"supported":["*"],"unsupported":[]},"skills":[],"agents":[],"config":{},"steps":[],
+            "contributions":[],"gates":[]}"#,
+        )
+        .unwrap();
+        document[key] = serde_json::from_str(value).unwrap();
+        all.push((key.to_owned(), "a".to_owned(), document.to_string().into_bytes()));
+    }
+    for (_, dir_name, bytes) in all {
+        let assessed = assess(&dir_name, &bytes, &contract);
+        if assessed.raw.as_deref().is_none_or(|raw| validator.is_valid(raw)) {
+            seen.extend(assessed.problems.iter().map(|problem| problem.rule));
+        }
+    }
+    let unneeded: Vec<&str> = NOT_IN_SCHEMA
+        .iter()
+        .filter(|row| !seen.contains(&row.rule) && row.rule != RuleId::ParseSize)
+        .map(|row| row.rule.as_str())
+        .collect();
+    assert!(unneeded.is_empty(), "{unneeded:?}");
+}
+
+#[test]
+fn what_is_shipped_and_shown_fits_the_schema() {
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let mut count = 0;
+    for folder in ["capabilities", "docs/examples"] {
+        for entry in std::fs::read_dir(repository().join(folder)).unwrap() {
+            let file = entry.unwrap().path().join("capability.json");
+            let Ok(bytes) = std::fs::read(&file) else { continue };
+            let document: Value = serde_json::from_slice(&bytes).unwrap();
+            let errors: Vec<String> = validator
+                .iter_errors(&document)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", file.display());
+            let unknown = unknown_members(&document);
+            assert!(unknown.is_empty(), "{}: {unknown:?}", file.display());
+            count += 1;
+        }
+    }
+    assert!(count > 40);
+}
