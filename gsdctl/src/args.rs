@@ -331,12 +331,48 @@ pub(crate) enum ConsentVerb {
 pub(crate) enum RegistryVerb {
     /// Print the registry, or one view of it [effect: read]
     Get {
-        /// capabilities, by-skill, by-agent, by-loop-point, config, families, runtimes, clusters or profiles
+        /// capabilities, by-skill, by-agent, by-loop-point, config, config-keys, families, runtimes, clusters, profiles,
+        /// requires-closure or overlay
         #[arg(long)]
         view: Option<String>,
     },
+    /// Why something is active or not, whose it is, and what would change that [effect: read]
+    Explain {
+        /// Id of a capability, skill, agent, config key, command family, hook event, MCP server or loop point; with
+        /// capability:, skill:, agent:, key:, family:, hook:, mcp: or point: in front when several have the name
+        subject: String,
+    },
+    /// Draw the capabilities and how they depend on each other [effect: read]
+    Graph {
+        /// The language of the drawing
+        #[arg(long, value_enum, default_value_t)]
+        format: GraphFormat,
+    },
     /// Print changes as they happen, one JSON document a line [effect: read]
     Watch,
+}
+
+/// The language of a drawing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// Graphviz
+    #[default]
+    Dot,
+    /// Mermaid, for Markdown
+    Mermaid,
+    /// A picture
+    Svg,
+}
+
+impl GraphFormat {
+    /// The word of the protocol.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Dot => "dot",
+            Self::Mermaid => "mermaid",
+            Self::Svg => "svg",
+        }
+    }
 }
 
 /// Verbs of `gsdctl loop`.

@@ -6,7 +6,7 @@ use gsd_proto::api::registry::{Changes, Get, GetParams, List, ListItem, ListPara
 use gsd_proto::client::CallError;
 use serde_json::json;
 
-use super::Outcome;
+use super::{Outcome, explain};
 use crate::args::{Global, ListArgs, RegistryVerb};
 use crate::connect::{self, Options};
 use crate::output::{self, Report, clean};
@@ -67,6 +67,8 @@ fn row(item: &ListItem) -> serde_json::Value {
 pub(super) fn run(global: &Global, options: &Options, verb: &RegistryVerb) -> (&'static str, Outcome) {
     match verb {
         RegistryVerb::Get { view } => ("registry-get", get(options, view.as_deref())),
+        RegistryVerb::Explain { subject } => ("registry-explain", explain::explain(options, subject)),
+        RegistryVerb::Graph { format } => ("registry-graph", explain::graph(options, *format)),
         RegistryVerb::Watch => ("registry-watch", watch(global, options)),
     }
 }

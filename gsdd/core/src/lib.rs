@@ -11,6 +11,8 @@ pub mod activation;
 pub mod bundle;
 pub mod compose;
 pub mod consent;
+pub mod explain;
+pub mod graph;
 pub mod hooks;
 pub mod ids;
 pub mod json;

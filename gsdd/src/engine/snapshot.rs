@@ -27,6 +27,7 @@ pub(crate) struct Snapshot {
     pub(crate) overlays: Vec<Overlay>,
     pub(crate) roots: Vec<ScannedRoot>,
     pub(crate) config: ConfigView,
+    pub(crate) config_files: ConfigFiles,
     pub(crate) own: Arc<OwnState>,
     /// By event as declared; hooks of accepted, recorded capabilities, in capability order.
     pub(crate) hooks: BTreeMap<String, Vec<WiredHook>>,
@@ -51,6 +52,16 @@ pub(crate) struct Overlay {
     pub(crate) agreed: Option<String>,
     pub(crate) accepted: bool,
     pub(crate) manifest: Option<Arc<Manifest>>,
+}
+
+/// The documents of the configuration, whether they exist or not.
+pub(crate) struct ConfigFiles {
+    /// The workstream's file while one is active, else the project's.
+    pub(crate) main: PathBuf,
+    /// The project's file.
+    pub(crate) root: PathBuf,
+    /// Machine-wide defaults.
+    pub(crate) defaults: PathBuf,
 }
 
 /// A lifecycle hook that may apply.
@@ -87,7 +98,7 @@ impl Snapshot {
         for (event, halted) in halted {
             hooks.entry(event).or_default().extend(halted);
         }
-        let (layers, config_stamps) = config_layers(places, project_root);
+        let (layers, config_files, config_stamps) = config_layers(places, project_root);
         let mut warnings = std::mem::take(&mut scan.warnings);
         for root in &scan.roots {
             if let Err(reason) = &root.ledger {
@@ -100,6 +111,7 @@ impl Snapshot {
             generation,
             project_root: project_root.to_owned(),
             config: ConfigView::new(layers, slices(&composition)),
+            config_files,
             candidates,
             universe: universe(base, &composition),
             composition,
@@ -284,7 +296,7 @@ impl Overlay {
 }
 
 /// The configuration documents of a project. A workstream's file is the main one while it is active.
-fn config_layers(places: &Places, project_root: &Path) -> (ConfigLayers, Vec<(PathBuf, Stamp)>) {
+fn config_layers(places: &Places, project_root: &Path) -> (ConfigLayers, ConfigFiles, Vec<(PathBuf, Stamp)>) {
     let planning = project_root.join(".planning");
     let root_file = planning.join("config.json");
     let pointer = planning.join("active-workstream");
@@ -303,7 +315,7 @@ fn config_layers(places: &Places, project_root: &Path) -> (ConfigLayers, Vec<(Pa
         main_folder_exists: planning.is_dir(),
         defaults: read_document(&defaults),
     };
-    (layers, stamps.to_vec())
+    (layers, ConfigFiles { main: main_file, root: root_file, defaults }, stamps.to_vec())
 }
 
 fn read_document(path: &Path) -> Option<Value> {

@@ -7,6 +7,7 @@ mod capability;
 mod command;
 mod consent;
 pub mod daemon;
+mod explain;
 pub mod guard;
 mod hook;
 mod loop_hooks;
@@ -33,6 +34,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     let mut module = RpcModule::from_arc(Arc::clone(app));
     daemon::add_to(&mut module)?;
     registry::add_to(&mut module)?;
+    explain::add_to(&mut module)?;
     manifest::add_to(&mut module)?;
     loop_hooks::add_to(&mut module)?;
     hook::add_to(&mut module)?;

@@ -97,23 +97,10 @@ async fn get(app: Arc<App>, params: GetParams) -> Result<GetResult, WireError> {
 }
 
 fn view(name: &str) -> Result<View, WireError> {
-    Ok(match name {
-        "all" => View::All,
-        "capabilities" => View::Capabilities,
-        "by-skill" => View::BySkill,
-        "by-agent" => View::ByAgent,
-        "by-loop-point" => View::ByLoopPoint,
-        "config" => View::Config,
-        "families" => View::Families,
-        "runtimes" => View::Runtimes,
-        "clusters" => View::Clusters,
-        "profiles" => View::Profiles,
-        other => {
-            return Err(WireError::new(Code::UsageInvalid, format!("there is no view `{}`", shown(other))).with_fix(
-                "views: capabilities, by-skill, by-agent, by-loop-point, config, families, runtimes, clusters, profiles",
-                &[],
-            ));
-        }
+    View::parse(name).ok_or_else(|| {
+        let words: Vec<&str> = View::ALL.iter().map(|(word, _)| *word).collect();
+        WireError::new(Code::UsageInvalid, format!("there is no view `{}`", shown(name)))
+            .with_fix(format!("views: {}", words.join(", ")), &[])
     })
 }
 

@@ -26,6 +26,8 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<daemon::Logs>(),
     row::<registry::Get>(),
     row::<registry::List>(),
+    row::<registry::Explain>(),
+    row::<registry::Graph>(),
     (<registry::Changes as Subscription>::SUBSCRIBE, Effect::Read),
     (<registry::Changes as Subscription>::UNSUBSCRIBE, Effect::Read),
     row::<manifest::Validate>(),

@@ -42,6 +42,19 @@ impl SliceKey {
     }
 }
 
+/// Which document a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConfigOrigin {
+    /// The main file: the workstream's when one is active, else the project's root file.
+    Main,
+    /// The project's root file, below the workstream's.
+    Root,
+    /// Machine-wide defaults.
+    Defaults,
+    /// The capability that declares the key: nothing sets it, or with a value of another type.
+    Declared,
+}
+
 /// Answers what a dotted key is set to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfigView {
@@ -79,6 +92,27 @@ impl ConfigView {
         walk(&self.loaded, key)
             .or_else(|| self.main.as_ref().and_then(|main| walk(main, key)))
             .or_else(|| self.root.as_ref().and_then(|root| walk(root, key)))
+    }
+
+    /// [`ConfigView::resolve`] with the document that the value comes from.
+    #[must_use]
+    pub fn resolve_with_origin(&self, key: &str) -> Option<(&Value, ConfigOrigin)> {
+        let value = self.resolve(key)?;
+        let in_layer = |layer: &Option<Value>| layer.as_ref().is_some_and(|at| walk(at, key).is_some());
+        let set = walk(&self.loaded, key)
+            .is_none_or(|found| self.slices.get(key).is_none_or(|slice| slice.admits(found)));
+        let origin = if !set {
+            ConfigOrigin::Declared
+        } else if in_layer(&self.main) {
+            ConfigOrigin::Main
+        } else if in_layer(&self.root) {
+            ConfigOrigin::Root
+        } else if walk(&self.loaded, key).is_some() {
+            ConfigOrigin::Defaults
+        } else {
+            ConfigOrigin::Declared
+        };
+        Some((value, origin))
     }
 
     /// Whether `key` resolves to something that switches a hook on.
@@ -146,6 +180,25 @@ mod tests {
         assert_eq!(view.resolve("acme.depth"), Some(&json!("deep")));
         assert_eq!(view.resolve("acme.none"), None);
         assert!(!view.is_on("constructor"));
+    }
+
+    #[test]
+    fn a_value_says_where_it_comes_from() {
+        let layers = ConfigLayers {
+            main: Some(json!({"acme": {"on": "no"}})),
+            root: Some(json!({"acme": {"depth": "deep"}, "x": 1})),
+            ..ConfigLayers::default()
+        };
+        let looked = view(layers);
+        let origin = |key: &str| looked.resolve_with_origin(key).map(|(_, origin)| origin);
+        assert_eq!(origin("acme.on"), Some(ConfigOrigin::Declared));
+        assert_eq!(origin("acme.depth"), Some(ConfigOrigin::Root));
+        assert_eq!(origin("x"), Some(ConfigOrigin::Root));
+        assert_eq!(origin("y"), None);
+        let away =
+            view(ConfigLayers { defaults: Some(json!({"acme": {"on": false}})), ..ConfigLayers::default() });
+        assert_eq!(away.resolve_with_origin("acme.on"), Some((&json!(false), ConfigOrigin::Defaults)));
+        assert_eq!(away.resolve_with_origin("acme.depth").unwrap().1, ConfigOrigin::Declared);
     }
 
     #[test]

@@ -7,5 +7,5 @@
 mod config;
 mod surface;
 
-pub use config::{ConfigLayers, ConfigView, SliceKey, is_truthy};
+pub use config::{ConfigLayers, ConfigOrigin, ConfigView, SliceKey, is_truthy};
 pub use surface::{EnabledSkills, SkillUniverse, SurfaceFile};

@@ -25,6 +25,8 @@ pub enum View {
     ByLoopPoint,
     /// Config key to declaration.
     Config,
+    /// Config key to owner.
+    ConfigKeys,
     /// Command family to module and router.
     Families,
     /// Id to manifest, runtimes only.
@@ -33,10 +35,40 @@ pub enum View {
     Clusters,
     /// Id to tier and profiles.
     Profiles,
+    /// Id to every id that it needs, directly or not.
+    RequiresClosure,
+    /// What was left out and why, and from where commands run.
+    Overlay,
+}
+
+impl View {
+    /// Every view with its word.
+    pub const ALL: [(&'static str, Self); 13] = [
+        ("all", Self::All),
+        ("capabilities", Self::Capabilities),
+        ("by-skill", Self::BySkill),
+        ("by-agent", Self::ByAgent),
+        ("by-loop-point", Self::ByLoopPoint),
+        ("config", Self::Config),
+        ("config-keys", Self::ConfigKeys),
+        ("families", Self::Families),
+        ("runtimes", Self::Runtimes),
+        ("clusters", Self::Clusters),
+        ("profiles", Self::Profiles),
+        ("requires-closure", Self::RequiresClosure),
+        ("overlay", Self::Overlay),
+    ];
+
+    /// The view with this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, view)| view)
+    }
 }
 
 impl Registry {
-    /// One view as JSON. `overlay` adds the account of what was left out and why, to [`View::All`] only.
+    /// One view as JSON. `overlay` adds the account of what was left out and why, to [`View::All`] and
+    /// [`View::Overlay`] only.
     #[must_use]
     pub fn view(&self, view: View, overlay: Option<&Composition>) -> Value {
         match view {
@@ -63,6 +95,16 @@ impl Registry {
                 let shape = json!({"tier": membership.tier.as_str(), "profiles": membership.profiles});
                 (id.as_str(), shape)
             })),
+            View::ConfigKeys => {
+                let owner = |entry: &super::ConfigEntry| json!(entry.owner.id().as_str());
+                object(self.config().iter().map(|entry| (&entry.key, owner(entry))))
+            }
+            View::RequiresClosure => object(self.capabilities().iter().map(|capability| {
+                let id = capability.id().as_str();
+                let closure = self.requires_closure(id);
+                (id, json!(closure.iter().map(crate::ids::CapabilityId::as_str).collect::<Vec<_>>()))
+            })),
+            View::Overlay => overlay.map_or_else(|| json!({}), account),
         }
     }
 
@@ -74,8 +116,7 @@ impl Registry {
         put("bySkill", self.view(View::BySkill, None));
         put("byAgent", self.view(View::ByAgent, None));
         put("byLoopPoint", self.view(View::ByLoopPoint, None));
-        let owner = |entry: &super::ConfigEntry| json!(entry.owner.id().as_str());
-        put("configKeys", object(self.config().iter().map(|entry| (&entry.key, owner(entry)))));
+        put("configKeys", self.view(View::ConfigKeys, None));
         put("configSchema", self.view(View::Config, None));
         put("runtimes", self.view(View::Runtimes, None));
         put("commandFamilies", self.view(View::Families, None));
