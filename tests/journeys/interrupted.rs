@@ -252,7 +252,10 @@ fn a_full_disk_fails_the_install_and_nothing_else() {
     for pages in 0..64 {
         // A file system counts what was freed on another processor a little later.
         let room = world.path("home/room");
-        wait_for("room on the disk", || std::fs::write(&room, vec![b'x'; pages * 4096]).is_ok());
+        let taken = vec![b'x'; pages * 4096];
+        wait_for("room on the disk", || {
+            std::fs::File::create(&room).and_then(|mut file| file.write_all(&taken)).is_ok()
+        });
         fill(&world.path("home"));
         std::fs::remove_file(&room).unwrap();
         let before = world.tree();
