@@ -316,6 +316,14 @@ pub(crate) struct ValidateArgs {
 pub(crate) enum ConsentVerb {
     /// List the agreements [effect: read]
     List,
+    /// Agree to what is installed, as it is now: for what a colleague installed, or what changed since [effect: write-state, write-host]
+    Grant {
+        /// Id of the capability
+        id: String,
+        /// How to agree and where to register.
+        #[command(flatten)]
+        wish: WishArgs,
+    },
     /// Take an agreement back; the capability stays and nothing of it runs [effect: write-state]
     Revoke {
         /// Id of the capability

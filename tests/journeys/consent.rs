@@ -204,3 +204,51 @@ fn t119_t120_fr_028_text_of_a_manifest_cannot_act_on_the_terminal() {
     let terminal = world.at_terminal("no<enter>", ["install", &bundle.spec()]);
     assert!(!terminal.stdout.contains('\u{1b}'), "{:?}", terminal.stdout);
 }
+
+#[test]
+fn a_colleague_agrees_to_what_came_with_the_project() {
+    let author = World::new();
+    std::fs::create_dir_all(author.path("proj/.git")).unwrap();
+    let bundle = author.bundle("acme-lint").with_refusal();
+    author
+        .gsdctl(["install", &bundle.spec(), "--scope", "project", "--runtime", "claude", "--yes"])
+        .run()
+        .succeeds();
+    // What a clone brings: the bundle and the ledger, and neither records nor agreements.
+    let colleague = World::new();
+    std::fs::create_dir_all(colleague.path("proj/.git")).unwrap();
+    let copied = std::process::Command::new("cp")
+        .arg("-R")
+        .args([author.path("proj/.gsd"), author.path("proj/.gsd-capabilities.json")])
+        .arg(colleague.path("proj"))
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let listed = || colleague.gsdctl(["list"]).run().succeeds().stdout;
+    assert!(listed().contains("inactive"), "{}", listed());
+    colleague
+        .gsdctl(["registry", "explain", "acme-lint"])
+        .run()
+        .succeeds()
+        .prints("gsdctl consent grant acme-lint");
+    let grant = ["consent", "grant", "acme-lint", "--runtime", "claude"];
+    let before = colleague.tree();
+    let refused =
+        colleague.gsdctl(grant).run().exits(3).says("hooks/refuse.sh").says("gsdctl consent grant acme-lint");
+    colleague.is_as(&before, "nobody agreed");
+    let bundle_of = |world: &World| gsd_tests::Tree::of(&world.path("proj/.gsd"), &[]);
+    let digest = digest_in(&refused.stderr);
+    colleague.gsdctl(grant).args(["--consent", &digest]).run().succeeds().prints("agreed to acme-lint");
+    assert!(bundle_of(&author).difference(&bundle_of(&colleague)).is_empty());
+    assert!(listed().contains("acme-lint") && !listed().contains("inactive"), "{}", listed());
+    let settings = colleague.path("proj/.claude/settings.local.json");
+    let answer = colleague.hook_of(&settings, "PreToolUse").input(write_of("x")).run().succeeds();
+    assert!(answer.stdout.contains("acme-lint refuses"), "{}", answer.stdout);
+    colleague.gsdctl(grant).run().succeeds().prints("current");
+    // A change is another thing to agree to.
+    gsd_tests::put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
+    assert!(listed().contains("changed"), "{}", listed());
+    colleague.gsdctl(grant).run().exits(3);
+    colleague.gsdctl(grant).arg("--yes").run().succeeds();
+    assert!(listed().contains("active") && !listed().contains("changed"), "{}", listed());
+}

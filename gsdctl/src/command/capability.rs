@@ -33,7 +33,7 @@ pub(super) fn run(global: &Global, options: &Options, verb: &CapabilityVerb) -> 
         }
         CapabilityVerb::Trust { verb } => {
             let document = |report: Report| match verb {
-                ConsentVerb::List => (report.data.clone(), report),
+                ConsentVerb::List | ConsentVerb::Grant { .. } => (report.data.clone(), report),
                 ConsentVerb::Revoke { id, .. } => (json!({"status": "revoked", "id": id}), report),
             };
             finish(&told, consent::run(&told, options, verb).1.map(document))

@@ -29,9 +29,42 @@ pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> O
     }
 }
 
-/// What to install or to update.
+/// Agrees to what is installed.
+pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArgs) -> Outcome {
+    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, args };
+    attempt(global, options, &wish).outcome
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Install,
+    Update,
+    Grant,
+}
+
+impl Verb {
+    /// Name of the command in the envelope.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Update => "update",
+            Self::Grant => "consent-grant",
+        }
+    }
+
+    /// As it is typed.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Install => &["install"],
+            Self::Update => &["update"],
+            Self::Grant => &["consent", "grant"],
+        }
+    }
+}
+
+/// What to install, to update or to agree to.
 pub(super) struct Wish<'a> {
-    verb: &'static str,
+    verb: Verb,
     /// The source, or the id.
     what: &'a str,
     scope: Option<Scope>,
@@ -41,16 +74,17 @@ pub(super) struct Wish<'a> {
 
 impl<'a> Wish<'a> {
     pub(super) fn install(args: &'a InstallArgs) -> Self {
-        Self { verb: "install", what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
+        Self { verb: Verb::Install, what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
     }
 
     pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
         let allow_downgrade = args.allow_downgrade;
-        Self { verb: "update", what: id, scope, allow_downgrade, args: &args.wish }
+        Self { verb: Verb::Update, what: id, scope, allow_downgrade, args: &args.wish }
     }
 
-    fn is_update(&self) -> bool {
-        self.verb == "update"
+    /// The source or id, when this is what `verb` needs it for.
+    fn only_for(&self, verb: Verb) -> Option<String> {
+        (self.verb == verb).then(|| self.what.to_owned())
     }
 }
 
@@ -69,8 +103,9 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
     };
     let staged = connection.call::<Stage>(&StageParams {
         ctx: connection.context(),
-        spec: if wish.is_update() { String::new() } else { wish.what.to_owned() },
-        update: wish.is_update().then(|| wish.what.to_owned()),
+        spec: wish.only_for(Verb::Install).unwrap_or_default(),
+        update: wish.only_for(Verb::Update),
+        grant: wish.only_for(Verb::Grant),
         allow_downgrade: wish.allow_downgrade,
         scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
@@ -99,7 +134,11 @@ fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged:
     };
     let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
     let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
-    Ok(finished(wish.verb, connection, done, installed_text(staged)))
+    let mut done = done;
+    if wish.verb == Verb::Grant && done.changed {
+        "granted".clone_into(&mut done.status);
+    }
+    Ok(finished(wish.verb.name(), connection, done, installed_text(staged)))
 }
 
 /// One row per capability; the others go on when one fails.
@@ -243,7 +282,9 @@ fn ask(staged: &StageResult) -> bool {
 
 /// The command that would proceed, bound to what was shown.
 fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) -> Vec<String> {
-    let mut words = vec!["gsdctl".to_owned(), wish.verb.to_owned(), wish.what.to_owned()];
+    let mut words = vec!["gsdctl".to_owned()];
+    words.extend(wish.verb.words().iter().map(ToString::to_string));
+    words.push(wish.what.to_owned());
     if let Some(scope) = wish.scope.or(global.scope) {
         words.extend(["--scope".to_owned(), scope.word().to_owned()]);
     }
@@ -316,13 +357,13 @@ fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Re
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
     } else {
-        format!("would {} {} {}:\n", wish.verb, clean(&staged.id), clean(&staged.version))
+        format!("would {} {} {}:\n", wish.verb.words().join(" "), clean(&staged.id), clean(&staged.version))
     };
     changes(&mut text, &staged.plan);
     let mut warnings = staged.warnings.clone();
     warnings.extend(connection.warnings());
     Report {
-        command: wish.verb,
+        command: wish.verb.name(),
         data: json!({
             "status": "planned",
             "id": staged.id,
@@ -363,6 +404,7 @@ fn finished(command: &'static str, connection: &Connection, done: Done, text: St
     let mut full = match done.status.as_str() {
         "installed" => format!("installed {text}"),
         "upgraded" => format!("upgraded to {text}"),
+        "granted" => format!("agreed to {text}"),
         "current" => format!("current: {text}"),
         "incomplete" => format!("installed, not everywhere: {text}"),
         _ => text,

@@ -17,7 +17,7 @@ pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};
 pub(crate) use revoke::plan_revoke;
-pub(crate) use stage::{StageRequest, Staged, Tickets, stage};
+pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
 pub(crate) use sweep::{is_unsettled, settle, sweep};
 pub(crate) use targets::{detected, host_places};
 pub(crate) use update::Installed;

@@ -25,10 +25,11 @@ use gsdd_core::trust::{
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
 
+use super::from_tree;
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::BundleTree;
-use crate::source::{self, Caller};
+use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::source::{self, Caller, Fetched};
 use crate::store::ScopeRoot;
 
 /// How long a staged bundle is kept for its commit.
@@ -36,10 +37,19 @@ const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// Bundles that wait at the same time.
 const MAX_WAITING: usize = 16;
 
+/// Where the bytes are taken from.
+#[derive(Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// A source spec.
+    Source(&'a str),
+    /// What lies in the scope already, to be agreed to as it is; with the source that the ledger records.
+    InPlace(&'a CapabilityId, &'a str),
+}
+
 /// What to stage.
 pub(crate) struct StageRequest<'a> {
     pub(crate) ctx: &'a Context,
-    pub(crate) spec: &'a str,
+    pub(crate) from: Origin<'a>,
     pub(crate) scope: Scope,
     /// For an update: what the source has to hold.
     pub(crate) expected: Option<&'a CapabilityId>,
@@ -122,39 +132,15 @@ pub(crate) fn stage(
     request: &StageRequest<'_>,
 ) -> Result<Staged, WireError> {
     let project_root = snapshot.project_root.clone();
-    let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
-        let mut error = WireError::new(
-            Code::SourceSpecInvalid,
-            format!("{}: {refusal}", source::printable(request.spec)),
-        );
-        if !refusal.hint.is_empty() {
-            error = error.with_fix(refusal.hint, &[]);
-        }
-        match known_registries(&project_root) {
-            KnownRegistries::Open => error,
-            // Who repairs the spec is not surprised by the next refusal.
-            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
-        }
-    })?;
     let root = match request.scope {
         Scope::Project => ScopeRoot::project(&project_root),
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
     };
     refuse_planted(&root)?;
-    judge_policy(&spec, &project_root)?;
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
-        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-            .at_file(&workspace)
-            .with_fix("make that folder writable for you, then run the same command again", &[])
-    })?;
-    let caller = Caller {
-        ctx: request.ctx,
-        workspace,
-        project_root: (request.scope == Scope::Project).then(|| project_root.clone()),
-        offline: request.offline,
+    let fetched = match request.from {
+        Origin::Source(spec) => fetch(engine, request, spec, &project_root)?,
+        Origin::InPlace(id, recorded) => in_place(&root.bundle(id), recorded, &project_root)?,
     };
-    let fetched = source::fetch(&spec, &caller)?;
     let (id, manifest, warnings) =
         judge_manifest(engine, snapshot, &fetched.tree, request.scope, request.expected)?;
     let facts = facts_of(&fetched.tree);
@@ -183,6 +169,54 @@ pub(crate) fn stage(
         warnings,
         since: Instant::now(),
     })
+}
+
+/// Takes the bundle from its source.
+fn fetch(
+    engine: &Engine,
+    request: &StageRequest<'_>,
+    raw: &str,
+    project_root: &std::path::Path,
+) -> Result<Fetched, WireError> {
+    let spec = SourceSpec::parse(raw).map_err(|refusal| {
+        let mut error =
+            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", source::printable(raw)));
+        if !refusal.hint.is_empty() {
+            error = error.with_fix(refusal.hint, &[]);
+        }
+        match known_registries(project_root) {
+            KnownRegistries::Open => error,
+            // Who repairs the spec is not surprised by the next refusal.
+            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
+        }
+    })?;
+    judge_policy(&spec, project_root)?;
+    let workspace = engine.places().state.join("fetch");
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
+    let caller = Caller {
+        ctx: request.ctx,
+        workspace,
+        project_root: (request.scope == Scope::Project).then(|| project_root.to_owned()),
+        offline: request.offline,
+    };
+    source::fetch(&spec, &caller)
+}
+
+/// Takes the bundle as it lies there, for instance because a colleague committed it to the project.
+fn in_place(
+    live: &std::path::Path,
+    recorded: &str,
+    project_root: &std::path::Path,
+) -> Result<Fetched, WireError> {
+    if let Ok(spec) = SourceSpec::parse(recorded) {
+        judge_policy(&spec, project_root)?;
+    }
+    let tree = BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))?;
+    Ok(Fetched { tree, recorded: recorded.to_owned(), commit: None })
 }
 
 fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {

@@ -16,7 +16,7 @@ use jsonrpsee_core::server::RpcModule;
 use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::RemoveWish;
-use crate::lifecycle::{self, Installed, StageRequest};
+use crate::lifecycle::{self, Installed, Origin, StageRequest};
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -42,11 +42,19 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
             let installed = params
                 .update
                 .as_deref()
+                .or(params.grant.as_deref())
                 .map(|id| Installed::find(&engine, &snapshot, &params.ctx, id, scope))
                 .transpose()?;
+            let from = match &installed {
+                None => Origin::Source(&params.spec),
+                Some(installed) if params.grant.is_some() => {
+                    Origin::InPlace(&installed.entry.id, &installed.entry.source)
+                }
+                Some(installed) => Origin::Source(&installed.entry.source),
+            };
             let request = StageRequest {
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
-                spec: installed.as_ref().map_or(&params.spec, |installed| &installed.entry.source),
+                from,
                 scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
                 expected: installed.as_ref().map(|installed| &installed.entry.id),
                 runtimes: params.runtimes.clone(),
@@ -54,7 +62,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 offline: params.offline,
             };
             let staged = lifecycle::stage(&engine, &snapshot, &request)?;
-            if let Some(installed) = &installed {
+            if let (Some(installed), None) = (&installed, &params.grant) {
                 installed.judge(&staged, params.allow_downgrade)?;
             }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;

@@ -27,11 +27,14 @@ impl Method for Stage {
 pub struct StageParams {
     /// The caller's surroundings.
     pub ctx: Context,
-    /// The source spec; empty with `update`.
+    /// The source spec; empty with `update` and `grant`.
     pub spec: String,
     /// Stages an installed capability again, from where it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update: Option<String>,
+    /// Stages an installed capability as it lies there, to be agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
     /// Whether an update may go back to an older version.
     pub allow_downgrade: bool,
     /// `global` (default) or `project`; for an update, the scope that has it.
