@@ -7,11 +7,17 @@ use super::{EdgeKind, Graph, NodeKind};
 /// Rounds of ordering; more changes little.
 const ROUNDS: usize = 8;
 
+/// Most places that are kept free for long edges; beyond them edges run straight.
+const MAX_FREE: usize = 2_000;
+
 /// The columns of a picture, each from top to bottom, and the nodes that nothing is connected to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
+    /// Positions of nodes; a number beyond them is a place that is kept free for an edge to pass.
     pub(super) columns: Vec<Vec<usize>>,
     pub(super) alone: Vec<usize>,
+    /// The free places that an arrow passes, by its ends, from left to right.
+    pub(super) routes: BTreeMap<(usize, usize), Vec<usize>>,
 }
 
 pub(super) fn layout(graph: &Graph) -> Layout {
@@ -55,9 +61,49 @@ pub(super) fn layout(graph: &Graph) -> Layout {
             by_column.entry(column_of.get(node).copied().unwrap_or(0)).or_default().push(node);
         }
     }
+    keep_free(&mut layout, &mut by_column, &mut neighbours, &arrows, &column_of);
     layout.columns = by_column.into_values().collect();
     order(&mut layout.columns, &neighbours, &is_point);
     layout
+}
+
+/// Long arrows pass the columns between their ends at places of their own, not behind nodes.
+fn keep_free(
+    layout: &mut Layout,
+    by_column: &mut BTreeMap<usize, Vec<usize>>,
+    neighbours: &mut Vec<Vec<usize>>,
+    arrows: &[(usize, usize)],
+    column_of: &[usize],
+) {
+    let mut made = 0;
+    for &(from, to) in arrows {
+        let (Some(&left), Some(&right)) = (column_of.get(from), column_of.get(to)) else { continue };
+        if right <= left + 1 || layout.routes.contains_key(&(from, to)) {
+            continue;
+        }
+        let between: Vec<usize> =
+            by_column.keys().copied().filter(|column| *column > left && *column < right).collect();
+        made += between.len();
+        if made > MAX_FREE {
+            return;
+        }
+        let mut before = from;
+        let mut route = Vec::with_capacity(between.len());
+        for column in between {
+            let place = neighbours.len();
+            neighbours.push(vec![before]);
+            if let Some(list) = neighbours.get_mut(before).filter(|_| before != from) {
+                list.push(place);
+            }
+            by_column.entry(column).or_default().push(place);
+            route.push(place);
+            before = place;
+        }
+        if let Some(list) = neighbours.get_mut(before).filter(|_| before != from) {
+            list.push(to);
+        }
+        layout.routes.insert((from, to), route);
+    }
 }
 
 /// The column of each node: one more than that of any node before it. Arrows that close a circle do not count.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::collect::SCOPES;
-use super::layout::layout;
+use super::layout::{Layout, layout};
 use super::{Edge, EdgeKind, Graph, Node, NodeKind};
 use crate::compose::Scope;
 
@@ -72,7 +72,7 @@ pub(super) fn svg(graph: &Graph) -> String {
     }
     for edge in &graph.edges {
         if let (Some(from), Some(to)) = (places.get(&edge.from), places.get(&edge.to)) {
-            draw_edge(&mut out, edge, from, to);
+            draw_edge(&mut out, edge, from, to, &route(&layout, &places, edge));
         }
     }
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -83,8 +83,10 @@ pub(super) fn svg(graph: &Graph) -> String {
     // Labels last, so that no line runs over them.
     for edge in graph.edges.iter().filter(|edge| edge.kind == EdgeKind::Artifact) {
         if let (Some(from), Some(to)) = (places.get(&edge.from), places.get(&edge.to)) {
-            let (from_x, to_x) = ends(from, to);
-            let (x, y) = (u32::midpoint(from_x, to_x), u32::midpoint(from.y, to.y) + HEIGHT / 2 - 3);
+            // Beside the first part of the way.
+            let next = route(&layout, &places, edge).first().copied().unwrap_or(to);
+            let (from_x, to_x) = ends(from, next);
+            let (x, y) = (u32::midpoint(from_x, to_x), u32::midpoint(from.y, next.y) + HEIGHT / 2 - 3);
             let label = escaped(&edge.shown_label());
             let _ = writeln!(
                 out,
@@ -168,25 +170,52 @@ fn ends(from: &Placed, to: &Placed) -> (u32, u32) {
     }
 }
 
-fn draw_edge(out: &mut String, edge: &Edge, from: &Placed, to: &Placed) {
-    let (from_x, to_x) = ends(from, to);
-    let (from_y, to_y) = (from.y + HEIGHT / 2, to.y + HEIGHT / 2);
-    // Nodes of one column are connected around the right side.
-    let (bend_from, bend_to) = if from_x < to_x {
+/// The places that an edge passes, in the direction in which it is drawn.
+fn route<'p>(layout: &Layout, places: &'p BTreeMap<usize, Placed>, edge: &Edge) -> Vec<&'p Placed> {
+    let at = |route: &[usize]| route.iter().filter_map(|place| places.get(place)).collect::<Vec<_>>();
+    match edge.kind {
+        EdgeKind::Requires => {
+            let mut passed =
+                layout.routes.get(&(edge.to, edge.from)).map(|route| at(route)).unwrap_or_default();
+            passed.reverse();
+            passed
+        }
+        EdgeKind::Artifact | EdgeKind::Gate => {
+            layout.routes.get(&(edge.from, edge.to)).map(|route| at(route)).unwrap_or_default()
+        }
+    }
+}
+
+fn draw_edge(out: &mut String, edge: &Edge, from: &Placed, to: &Placed, passed: &[&Placed]) {
+    let mut path = String::new();
+    let mut here = from;
+    for next in passed.iter().copied().chain([to]) {
+        let (from_x, to_x) = ends(here, next);
+        let (from_y, to_y) = (here.y + HEIGHT / 2, next.y + HEIGHT / 2);
+        // A place that is passed is crossed straight on.
+        let start = if path.is_empty() { "M" } else { "L" };
+        let _ = write!(path, "{start}{from_x} {from_y}");
+        let (bend_from, bend_to) = bends(here, next, from_x, to_x);
+        let _ = write!(path, "C{bend_from} {from_y} {bend_to} {to_y} {to_x} {to_y}");
+        here = next;
+    }
+    let word = edge.kind.word();
+    let dashed = if edge.skipped { " dashed" } else { "" };
+    let _ = writeln!(out, "<path d=\"{path}\" class=\"edge {word}{dashed}\" marker-end=\"url(#{word})\"/>");
+}
+
+/// Where the curve between two places leaves the horizontal.
+fn bends(from: &Placed, to: &Placed, from_x: u32, to_x: u32) -> (u32, u32) {
+    if from_x < to_x {
         let bend = (to_x - from_x).min(GAP) / 2;
         (from_x + bend, to_x - bend)
     } else if to_x < from_x && from.x >= to.x + to.width {
         let bend = (from_x - to_x).min(GAP) / 2;
         (from_x - bend, to_x + bend)
     } else {
+        // Nodes of one column are connected around the right side.
         (from_x + GAP / 3, to_x + GAP / 3)
-    };
-    let word = edge.kind.word();
-    let dashed = if edge.skipped { " dashed" } else { "" };
-    let _ = writeln!(
-        out,
-        "<path d=\"M{from_x} {from_y}C{bend_from} {from_y} {bend_to} {to_y} {to_x} {to_y}\" class=\"edge {word}{dashed}\" marker-end=\"url(#{word})\"/>"
-    );
+    }
 }
 
 fn draw_node(out: &mut String, node: &Node, place: &Placed) {

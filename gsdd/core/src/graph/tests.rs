@@ -31,6 +31,17 @@ fn columns_follow_the_edges_and_points_stand_right() {
 }
 
 #[test]
+fn a_long_edge_keeps_a_place_free() {
+    let mut graph = graph();
+    let edge = |from, to| Edge { from, to, kind: EdgeKind::Artifact, label: String::new(), skipped: false };
+    graph.edges = vec![edge(0, 1), edge(1, 2), edge(0, 2)];
+    let layout = layout::layout(&graph);
+    let place = graph.nodes.len();
+    assert_eq!(layout.routes[&(0, 2)], [place]);
+    assert!(layout.columns[1].contains(&place) && layout.columns[1].contains(&1));
+}
+
+#[test]
 fn circles_do_not_hold_up_the_layout() {
     let mut graph = graph();
     let edge = |from, to| Edge { from, to, kind: EdgeKind::Artifact, label: String::new(), skipped: false };
