@@ -10,7 +10,7 @@ use gsdd_core::compose::{
     Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead, Scope, check_install,
 };
 use gsdd_core::manifest::Problem;
-use gsdd_core::registry::HostContract;
+use gsdd_core::registry::Base;
 use gsdd_core::validate::{BundleFacts, Draft, ManifestFile};
 
 use crate::engine::{Engine, Snapshot, read_fragment};
@@ -32,7 +32,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Looks at `path`, a folder or its manifest; blocks. `None` when there is no such folder.
-    pub(crate) fn open(path: &Path, contract: &HostContract) -> Option<Self> {
+    pub(crate) fn open(path: &Path, base: &Base) -> Option<Self> {
         let folder = if path.is_dir() {
             std::fs::canonicalize(path).ok()?
         } else {
@@ -55,13 +55,14 @@ impl Desk {
                 other => ManifestFile::NotRegular(other),
             },
         };
-        let draft = Draft::read(&dir_name, manifest, contract);
-        let facts = draft.assessed().map(|_| facts(&folder, &draft));
+        let draft = Draft::read(&dir_name, manifest, base.contract());
+        let shipped = base.registry().get(&dir_name).is_some();
+        let facts = draft.assessed().map(|_| facts(&folder, &draft, shipped));
         Some(Self { file, draft, facts })
     }
 }
 
-fn facts(folder: &Path, draft: &Draft) -> BundleFacts {
+fn facts(folder: &Path, draft: &Draft, shipped: bool) -> BundleFacts {
     let found = survey(folder, MANIFEST);
     let mut fragments = BTreeMap::new();
     for path in draft.fragment_paths() {
@@ -71,7 +72,7 @@ fn facts(folder: &Path, draft: &Draft) -> BundleFacts {
             fragments.insert(path, read_fragment(folder, &file));
         }
     }
-    BundleFacts { files: found.files, faults: found.faults, fragments }
+    BundleFacts { shipped, files: found.files, faults: found.faults, fragments }
 }
 
 fn kind_of(file: &Path) -> &'static str {

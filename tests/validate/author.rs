@@ -112,3 +112,21 @@ fn nothing_is_written_where_the_author_works() {
         std::fs::read_dir(desk.file("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["capability.json"]);
 }
+
+#[test]
+fn what_the_project_ships_and_shows_is_valid() {
+    let desk = Desk::new();
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut count = 0;
+    for folder in ["capabilities", "docs/examples"] {
+        for entry in std::fs::read_dir(repository.join(folder)).unwrap() {
+            let bundle = entry.unwrap().path();
+            if bundle.join("capability.json").is_file() {
+                let outcome = desk.world.gsdctl(["validate", bundle.to_str().unwrap()]).run().succeeds();
+                assert!(outcome.stdout.ends_with(": valid\n"), "{}", outcome.stdout);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 40);
+}

@@ -12,10 +12,13 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use gsdd_core::manifest::reference::{NOT_IN_SCHEMA, rules_page, schema, unknown_members};
 use gsdd_core::manifest::{RuleId, assess};
 use gsdd_core::registry::HostContract;
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::Value;
 use support::{cases, repository, text};
 
@@ -147,3 +150,124 @@ fn what_is_shipped_and_shown_fits_the_schema() {
     }
     assert!(count > 40);
 }
+
+/// Places of a document, from the outside in.
+fn places(document: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match document {
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                places(item, &format!("{at}/{index}"), found);
+            }
+        }
+        Value::Object(members) => {
+            for (key, member) in members {
+                places(member, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+const WORDS: &[&str] = &[
+    "null",
+    "true",
+    "false",
+    "0",
+    "1",
+    "2",
+    "-1",
+    "1.5",
+    "1e2",
+    "\"\"",
+    "\" \"",
+    "\"a\"",
+    "\"A b\"",
+    "\"*\"",
+    "\"x\"",
+    "\"__proto__\"",
+    "\"constructor\"",
+    "\"..\"",
+    "\"../a\"",
+    "\"a/../b\"",
+    "\"/a\"",
+    "\"C:a\"",
+    "\"-a\"",
+    "\".a\"",
+    "\"a.\"",
+    "\"a\\nb\"",
+    "\"a\\u0000b\"",
+    "\"1.0.0\"",
+    "\"v1.0.0\"",
+    "\"1.0\"",
+    "\">=1.6\"",
+    "\"feature\"",
+    "\"runtime\"",
+    "\"reviewer\"",
+    "\"none\"",
+    "\"skip\"",
+    "\"plan:pre\"",
+    "\"ship:pre\"",
+    "\"undocumented\"",
+    "\"x.cjs\"",
+    "\"gsd-x\"",
+    "[]",
+    "[null]",
+    "[\"*\"]",
+    "[\"a\"]",
+    "[\"a\",\"a\"]",
+    "[\"*\",\"a\"]",
+    "[{}]",
+    "{}",
+    "{\"a\":1}",
+    "{\"kind\":\"none\",\"env\":[]}",
+    "{\"skill\":\"a\"}",
+    "{\"query\":\"q\"}",
+    "{\"inline\":\"x\"}",
+    "{\"path\":\"a\"}",
+    "{\"__proto__\":1}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The same for recorded documents in which a few places are something else.
+    #[test]
+    fn the_schema_agrees_with_the_rules_on_varied_documents(
+        case in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::option::weighted(0.8, select(WORDS))), 1..3),
+    ) {
+        let (dir_name, mut document) = case.get(&DOCUMENTS).clone();
+        for (at, word) in changes {
+            let mut found = Vec::new();
+            places(&document, "", &mut found);
+            let at = at.get(&found).clone();
+            match (word, at.rsplit_once('/')) {
+                (Some(word), _) => *document.pointer_mut(&at).unwrap() = serde_json::from_str(word).unwrap(),
+                (None, Some((parent, key))) => {
+                    if let Some(Value::Object(members)) = document.pointer_mut(parent) {
+                        members.shift_remove(&key.replace("~1", "/").replace("~0", "~"));
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        let assessed = assess(&dir_name, document.to_string().as_bytes(), &HostContract::builtin());
+        let rules: BTreeSet<RuleId> = assessed.problems.iter().map(|problem| problem.rule).collect();
+        let expressible = rules.iter().any(|rule| NOT_IN_SCHEMA.iter().all(|row| row.rule != *rule));
+        let accepted = VALIDATOR.is_valid(&document);
+        prop_assert!(!(rules.is_empty() && !accepted), "the schema refuses {document}");
+        prop_assert!(!(expressible && accepted), "the schema accepts {document} against {rules:?}");
+    }
+}
+
+static VALIDATOR: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| jsonschema::draft202012::new(&schema()).unwrap());
+
+static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+    let parsed = documents().into_iter().map(|(_, dir_name, bytes)| {
+        let document = gsdd_core::json::parse_strict(&bytes).ok()?;
+        document.is_object().then_some((dir_name, document))
+    });
+    parsed.flatten().collect()
+});

@@ -62,7 +62,7 @@ fn judge(
 
 fn on_disk(app: &App, params: &ValidateParams, dir: &std::path::Path) -> Result<Desk, WireError> {
     let path = params.ctx.cwd.join(dir);
-    Desk::open(&path, app.engine.base().contract()).ok_or_else(|| {
+    Desk::open(&path, app.engine.base()).ok_or_else(|| {
         let shown = shown_up_to(&dir.to_string_lossy(), 1000);
         WireError::new(Code::UsageInvalid, format!("{shown} is neither a folder nor a `capability.json`"))
             .at_file(path)

@@ -10,6 +10,8 @@ use crate::text::shown;
 /// What lies in the folder of a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct BundleFacts {
+    /// Whether the host ships this id: then scripts, modules and texts may be part of the host.
+    pub shipped: bool,
     /// Regular files, by path below the folder.
     pub files: BTreeSet<String>,
     /// Members that a bundle cannot have; the manifest itself is not among them.

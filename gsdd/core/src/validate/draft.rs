@@ -98,8 +98,11 @@ impl Draft {
         warnings.extend(unknown);
         if let Some(facts) = facts {
             let mut added = self.fragment_problems(facts);
-            added.extend(self.missing_files(facts));
-            let mut hints = self.missing_texts(facts);
+            let mut hints = Vec::new();
+            if !facts.shipped {
+                added.extend(self.missing_files(facts));
+                hints.extend(self.missing_texts(facts));
+            }
             place(&self.bytes, added.iter_mut().chain(&mut hints));
             problems.extend(added);
             warnings.extend(hints);

@@ -14,6 +14,7 @@ const GOOD: &str = r#"{"id":"acme","role":"feature","version":"1.0.0","title":"T
 fn facts() -> BundleFacts {
     let files = ["hooks/pre.sh", "acme.cjs", "bin/x", "skills/lint/SKILL.md", "agents/judge.md", "f/a.md"];
     BundleFacts {
+        shipped: false,
         files: files.into_iter().map(str::to_owned).collect(),
         faults: Vec::new(),
         fragments: BTreeMap::from([("f/a.md".to_owned(), FragmentRead::Text("x".into()))]),
@@ -59,6 +60,12 @@ fn every_missing_file_is_named_where_it_is_declared() {
         ],
         &[("bundle.warn.skill-file", "/skills/0"), ("bundle.warn.agent-file", "/agents/0")],
     );
+}
+
+#[test]
+fn code_of_a_shipped_capability_may_be_part_of_the_host() {
+    let shipped = BundleFacts { shipped: true, fragments: facts().fragments, ..BundleFacts::default() };
+    check(GOOD, &shipped, &[], &[]);
 }
 
 #[test]
