@@ -116,10 +116,16 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Install a capability from a folder or a git repository [effect: network, write-state, write-host]
     #[command(
-        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  …#TAG:path/in/repo\n\n\
+        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  ….git//path/in/repo#TAG\n\n\
         Exit status: 0 done, 2 invalid, 3 consent needed, 4 blocked by policy, 6 incompatible, 7 not found, 8 conflict, 9 unreachable, 13 declined"
     )]
     Install(InstallArgs),
+
+    /// Bring a capability to what its source holds now [effect: network, write-state, write-host]
+    #[command(
+        after_help = "Exit status: 0 done or current, 3 consent needed, 8 the source holds an older version, 12 some of --all failed"
+    )]
+    Update(UpdateArgs),
 
     /// Take a capability away, without a trace [effect: write-state, write-host]
     Remove(RemoveArgs),
@@ -127,6 +133,16 @@ pub(crate) enum Command {
     /// What is installed, and whether it is active [effect: read]
     List(ListArgs),
 
+    /// What of each capability is installed, on the surface, and active [effect: read]
+    State(StateArgs),
+
+    /// Upstream's `gsd capability`: the same verbs, flags and JSON documents
+    #[command(visible_alias = "cap")]
+    Capability {
+        /// What to do.
+        #[command(subcommand)]
+        verb: CapabilityVerb,
+    },
     /// Judge a capability in its folder: everything that is wrong with it, at once [effect: read]
     #[command(after_help = "Exit status: 0 valid, 2 not valid, or no such folder")]
     Validate(ValidateArgs),
@@ -187,9 +203,74 @@ pub(crate) struct InstallArgs {
     /// Where it comes from
     pub(crate) spec: String,
 
+    /// How to agree and where to register.
+    #[command(flatten)]
+    pub(crate) wish: WishArgs,
+}
+
+/// What `install` and `update` have in common.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct WishArgs {
     /// Agree to exactly the content with this digest, which an earlier run printed
     #[arg(long, value_name = "DIGEST")]
     pub(crate) consent: Option<String>,
+
+    /// Register hooks and servers in this file, one entry each, instead of in a host; below the home or the project,
+    /// may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) shared_file: Vec<String>,
+}
+
+/// `gsdctl update …`
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArgs {
+    /// Id of the capability
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) id: Option<String>,
+
+    /// Every installed capability of the scope, or of both
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Also go back to an older version
+    #[arg(long)]
+    pub(crate) allow_downgrade: bool,
+
+    /// How to agree and where to register.
+    #[command(flatten)]
+    pub(crate) wish: WishArgs,
+}
+
+/// `gsdctl state …`
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
+    /// Only this capability
+    pub(crate) id: Option<String>,
+
+    /// Configuration folder of the host
+    #[arg(long, value_name = "DIR")]
+    pub(crate) config_dir: Option<PathBuf>,
+}
+
+/// Verbs of `gsdctl capability`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CapabilityVerb {
+    /// Install a capability
+    Install(InstallArgs),
+    /// Bring a capability to what its source holds now
+    Update(UpdateArgs),
+    /// Take a capability away
+    Remove(RemoveArgs),
+    /// Every capability, one row each
+    List,
+    /// What is installed, on the surface, and active
+    State(StateArgs),
+    /// What was agreed to
+    Trust {
+        /// What to do.
+        #[command(subcommand)]
+        verb: ConsentVerb,
+    },
 }
 
 /// `gsdctl remove …`
@@ -235,6 +316,14 @@ pub(crate) struct ValidateArgs {
 pub(crate) enum ConsentVerb {
     /// List the agreements [effect: read]
     List,
+    /// Agree to what is installed, as it is now: for what a colleague installed, or what changed since [effect: write-state, write-host]
+    Grant {
+        /// Id of the capability
+        id: String,
+        /// How to agree and where to register.
+        #[command(flatten)]
+        wish: WishArgs,
+    },
     /// Take an agreement back; the capability stays and nothing of it runs [effect: write-state]
     Revoke {
         /// Id of the capability

@@ -9,6 +9,7 @@ mod connect;
 mod error;
 mod hook;
 mod output;
+mod process;
 mod user_config;
 
 use std::process::ExitCode;

@@ -27,6 +27,14 @@ pub(crate) fn discover(start: &Path, home: &Path, gsd_home: &Path) -> PathBuf {
         .unwrap_or_else(|| start.to_owned())
 }
 
+/// Folders above `project` that have capabilities installed, innermost first.
+pub(crate) fn enclosing(project: &Path, home: &Path, gsd_home: &Path) -> Vec<PathBuf> {
+    ancestors(project, home)
+        .filter(|folder| *folder != gsd_home && has_ledger(folder))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
 /// Whether a folder is marked as a project: a `.planning` folder, or anything named `.git`.
 pub(crate) fn is_genuine(root: &Path) -> bool {
     has_planning(root) || has_git(root)

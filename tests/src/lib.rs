@@ -6,10 +6,21 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "support of tests: a panic is the report")]
 
 mod binaries;
+mod bundle;
+mod files;
+mod host;
 mod process;
+mod repository;
 mod run;
+mod terminal;
+mod tree;
 mod world;
 
+pub use bundle::Bundle;
+pub use files::{bytes_of, link, mode_of, put, set_mode, text_of};
+pub use host::{payload, registered, write_of};
 pub use process::{alive, signal_process};
+pub use repository::Repository;
 pub use run::{Outcome, Run};
+pub use tree::Tree;
 pub use world::{World, wait_for};

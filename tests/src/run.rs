@@ -4,8 +4,15 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::process::signal_process;
+
+/// A program that takes this long hangs: nothing in the tests takes a tenth of it.
+const HANGS: Duration = Duration::from_secs(60);
 
 /// A program about to be run.
 #[derive(Debug)]
@@ -47,6 +54,13 @@ impl Run {
         self
     }
 
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
+        self.command.args(args);
+        self
+    }
+
     /// Gives it this on standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
@@ -69,7 +83,18 @@ impl Run {
         let mut child = self.spawn();
         let mut stdin = child.stdin.take().expect("it was connected");
         let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let pid = child.id();
+        let (ended, watching) = mpsc::channel::<()>();
+        let watchdog = std::thread::spawn(move || {
+            let hangs = watching.recv_timeout(HANGS) == Err(mpsc::RecvTimeoutError::Timeout);
+            if hangs {
+                signal_process(pid, rustix::process::Signal::KILL);
+            }
+            hangs
+        });
         let output = child.wait_with_output().expect("it ends");
+        drop(ended);
+        assert!(!watchdog.join().expect("watching does not panic"), "{shown} hangs");
         feeder.join().expect("feeding does not panic");
         Outcome {
             shown,
@@ -124,6 +149,26 @@ impl Outcome {
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "{} did not say {text:?}\n{}", self.shown, self.stderr);
+        self
+    }
+
+    /// Expects this text on standard output.
+    #[track_caller]
+    pub fn prints(self, text: &str) -> Self {
+        assert!(
+            self.stdout.contains(text),
+            "{} did not print {text:?}\n{}\n{}",
+            self.shown,
+            self.stdout,
+            self.stderr
+        );
+        self
+    }
+
+    /// Expects failure, whatever its status, and not by a signal.
+    #[track_caller]
+    pub fn fails(self) -> Self {
+        assert!(self.exit > 0, "{} ended with {}\n{}\n{}", self.shown, self.exit, self.stdout, self.stderr);
         self
     }
 

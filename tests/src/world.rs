@@ -87,9 +87,20 @@ impl World {
     }
 
     fn program<'a>(&self, name: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
+        self.any_program(&self.program_path(name), args)
+    }
+
+    /// Where the client lies.
+    #[must_use]
+    pub fn client_program(&self) -> PathBuf {
+        self.program_path("gsdctl")
+    }
+
+    /// Where a program under test lies.
+    pub(crate) fn program_path(&self, name: &str) -> PathBuf {
         let own = self.path("bin");
         let folder = if own.exists() { own.as_path() } else { binaries::folder() };
-        self.any_program(&folder.join(name), args)
+        folder.join(name)
     }
 
     fn any_program<'a>(&self, program: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gsd_proto::api::capability::{ConsentList, ConsentListParams, ConsentRevoke, ConsentRevokeParams};
 use serde_json::json;
 
-use super::Outcome;
+use super::{Outcome, install};
 use crate::args::{ConsentVerb, Global};
 use crate::connect::{self, Options};
 use crate::output::{Report, clean};
@@ -14,6 +14,7 @@ use crate::output::{Report, clean};
 pub(super) fn run(global: &Global, options: &Options, verb: &ConsentVerb) -> (&'static str, Outcome) {
     match verb {
         ConsentVerb::List => ("consent-list", list(options)),
+        ConsentVerb::Grant { id, wish } => ("consent-grant", install::grant(global, options, id, wish)),
         ConsentVerb::Revoke { id, project } => {
             ("consent-revoke", revoke(global, options, id, project.clone()))
         }

@@ -27,16 +27,18 @@ fn list(options: &Options) -> Outcome {
     for row in &listed.items {
         let matcher =
             row.matcher.as_deref().map(|matcher| format!(" [{}]", clean(matcher))).unwrap_or_default();
+        let count = if row.counted {
+            format!("{} calls, median {} µs, {} failures", row.calls, row.p50_us, row.failures)
+        } else {
+            "not counted".to_owned()
+        };
         let _ = writeln!(
             text,
-            "{} {}{matcher}  {} {}  {} calls, median {} µs, {} failures",
+            "{} {}{matcher}  {} {}  {count}",
             clean(&row.host),
             clean(&row.event),
             clean(&row.capability),
             clean(&row.script),
-            row.calls,
-            row.p50_us,
-            row.failures
         );
     }
     let rows: Vec<_> = listed
@@ -45,7 +47,7 @@ fn list(options: &Options) -> Outcome {
         .map(|row| {
             json!({
                 "host": row.host, "event": row.event, "matcher": row.matcher, "capability": row.capability,
-                "script": row.script, "calls": row.calls, "p50_us": row.p50_us, "p99_us": row.p99_us,
+                "script": row.script, "counted": row.counted, "calls": row.calls, "p50_us": row.p50_us, "p99_us": row.p99_us,
                 "failures": row.failures,
             })
         })

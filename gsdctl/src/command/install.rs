@@ -7,38 +7,181 @@ use gsd_proto::api::capability::{
     Commit, CommitParams, Consent, Discard, DiscardParams, NotWired, Outcome as Done, PlanLine, Remove,
     RemoveParams, Stage, StageParams, StageResult,
 };
+use gsd_proto::api::registry::{List, ListParams};
 use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::Outcome;
-use crate::args::{Global, InstallArgs, RemoveArgs, Scope};
+use crate::args::{Global, InstallArgs, RemoveArgs, Scope, UpdateArgs, WishArgs};
 use crate::connect::{self, Connection, Options};
 use crate::output::{Report, clean, say};
 
 /// Installs from a source.
 pub(super) fn install(global: &Global, options: &Options, args: &InstallArgs) -> Outcome {
-    let mut connection = connect::connect(options)?;
+    attempt(global, options, &Wish::install(args)).outcome
+}
+
+/// Updates one capability, or all.
+pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome {
+    match &args.id {
+        Some(id) => attempt(global, options, &Wish::update(id, global.scope, args)).outcome,
+        None => update_all(global, options, args),
+    }
+}
+
+/// Agrees to what is installed.
+pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArgs) -> Outcome {
+    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, args };
+    attempt(global, options, &wish).outcome
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Install,
+    Update,
+    Grant,
+}
+
+impl Verb {
+    /// Name of the command in the envelope.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Update => "update",
+            Self::Grant => "consent-grant",
+        }
+    }
+
+    /// As it is typed.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Install => &["install"],
+            Self::Update => &["update"],
+            Self::Grant => &["consent", "grant"],
+        }
+    }
+}
+
+/// What to install, to update or to agree to.
+pub(super) struct Wish<'a> {
+    verb: Verb,
+    /// The source, or the id.
+    what: &'a str,
+    scope: Option<Scope>,
+    allow_downgrade: bool,
+    args: &'a WishArgs,
+}
+
+impl<'a> Wish<'a> {
+    pub(super) fn install(args: &'a InstallArgs) -> Self {
+        Self { verb: Verb::Install, what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
+    }
+
+    pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
+        let allow_downgrade = args.allow_downgrade;
+        Self { verb: Verb::Update, what: id, scope, allow_downgrade, args: &args.wish }
+    }
+
+    /// The source or id, when this is what `verb` needs it for.
+    fn only_for(&self, verb: Verb) -> Option<String> {
+        (self.verb == verb).then(|| self.what.to_owned())
+    }
+}
+
+/// What was staged, as far as it came to that, and what came of it.
+pub(super) struct Attempt {
+    pub(super) staged: Option<StageResult>,
+    pub(super) outcome: Outcome,
+}
+
+/// Stages, shows, asks, commits.
+pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> Attempt {
+    let failed = |outcome| Attempt { staged: None, outcome: Err(outcome) };
+    let mut connection = match connect::connect(options) {
+        Ok(connection) => connection,
+        Err(error) => return failed(error),
+    };
     let staged = connection.call::<Stage>(&StageParams {
         ctx: connection.context(),
-        spec: args.spec.clone(),
-        scope: global.scope.map(|scope| scope.word().to_owned()),
+        spec: wish.only_for(Verb::Install).unwrap_or_default(),
+        update: wish.only_for(Verb::Update),
+        grant: wish.only_for(Verb::Grant),
+        allow_downgrade: wish.allow_downgrade,
+        scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
+        shared_files: wish.args.shared_file.clone(),
         offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
-    })?;
+    });
+    let staged = match staged {
+        Ok(staged) => staged,
+        Err(error) => return failed(error),
+    };
+    let outcome = settle(global, &mut connection, wish, &staged);
+    Attempt { staged: Some(staged), outcome }
+}
+
+fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged: &StageResult) -> Outcome {
     if global.dry_run {
-        discard(&mut connection, &staged);
-        return Ok(planned(&connection, &staged));
+        discard(connection, staged);
+        return Ok(planned(connection, wish, staged));
     }
-    let consent = match consent(global, args, &staged) {
+    let consent = match consent(global, wish, staged) {
         Ok(consent) => consent,
         Err(refusal) => {
-            discard(&mut connection, &staged);
+            discard(connection, staged);
             return Err(*refusal);
         }
     };
     let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
-    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(&mut connection, &staged))?;
-    Ok(finished("install", &connection, done, installed_text(&staged)))
+    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
+    let mut done = done;
+    if wish.verb == Verb::Grant && done.changed {
+        "granted".clone_into(&mut done.status);
+    }
+    Ok(finished(wish.verb.name(), connection, done, installed_text(staged)))
+}
+
+/// One row per capability; the others go on when one fails.
+fn update_all(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome {
+    let mut connection = connect::connect(options)?;
+    let listed = connection.call::<List>(&ListParams {
+        ctx: connection.context(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+    })?;
+    let mut report = Report { command: "update", ..Report::default() };
+    let mut rows = Vec::new();
+    for item in &listed.items {
+        let scope = match item.scope.as_str() {
+            "global" => Scope::Global,
+            "project" => Scope::Project,
+            _ => continue,
+        };
+        let attempt = attempt(global, options, &Wish::update(&item.id, Some(scope), args));
+        let from = item.version.clone();
+        match attempt.outcome {
+            Ok(done) => {
+                report.changed |= done.changed;
+                report.text.push_str(&done.text);
+                let mut row = done.data;
+                if let Some(row) = row.as_object_mut() {
+                    row.insert("from_version".to_owned(), json!(from));
+                }
+                rows.push(row);
+            }
+            Err(error) => {
+                let _ = writeln!(report.text, "{}: {}", clean(&item.id), clean(&error.message));
+                report.exit = Code::BatchPartial.exit();
+                rows.push(json!({
+                    "status": "failed", "id": item.id, "scope": item.scope, "from_version": from,
+                    "error": {"code": error.code, "message": error.message},
+                }));
+            }
+        }
+    }
+    report.data = json!({ "items": rows });
+    report.warnings = listed.warnings;
+    report.warnings.extend(connection.warnings());
+    Ok(report)
 }
 
 /// Removes a capability.
@@ -71,10 +214,10 @@ fn discard(connection: &mut Connection, staged: &StageResult) {
 /// Obtains the agreement: by digest, by a blanket flag, or from the person; never by assuming it.
 fn consent(
     global: &Global,
-    args: &InstallArgs,
+    wish: &Wish<'_>,
     staged: &StageResult,
 ) -> Result<Option<Consent>, Box<WireError>> {
-    if let Some(digest) = &args.consent {
+    if let Some(digest) = &wish.args.consent {
         return Ok(Some(Consent { digest: digest.clone(), blanket: false }));
     }
     if !staged.requires_consent {
@@ -90,7 +233,7 @@ fn consent(
     }
     show(staged);
     if !may_ask(global) {
-        let command = proceeding_command(global, args, staged);
+        let command = proceeding_command(global, wish, staged);
         let argv: Vec<&str> = command.iter().map(String::as_str).collect();
         return Err(Box::new(
             WireError::new(
@@ -138,13 +281,26 @@ fn ask(staged: &StageResult) -> bool {
 }
 
 /// The command that would proceed, bound to what was shown.
-fn proceeding_command(global: &Global, args: &InstallArgs, staged: &StageResult) -> Vec<String> {
-    let mut words = vec!["gsdctl".to_owned(), "install".to_owned(), args.spec.clone()];
-    if let Some(scope) = global.scope {
+fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) -> Vec<String> {
+    let mut words = vec!["gsdctl".to_owned()];
+    words.extend(wish.verb.words().iter().map(ToString::to_string));
+    words.push(wish.what.to_owned());
+    if let Some(scope) = wish.scope.or(global.scope) {
         words.extend(["--scope".to_owned(), scope.word().to_owned()]);
     }
     for runtime in &global.runtime {
         words.extend(["--runtime".to_owned(), runtime.clone()]);
+    }
+    for file in &wish.args.shared_file {
+        words.extend(["--shared-file".to_owned(), file.clone()]);
+    }
+    if wish.allow_downgrade {
+        words.push("--allow-downgrade".to_owned());
+    }
+    for (flag, folder) in [("--cwd", &global.cwd), ("--home", &global.home)] {
+        if let Some(folder) = folder {
+            words.extend([flag.to_owned(), folder.to_string_lossy().into_owned()]);
+        }
     }
     words.extend(["--consent".to_owned(), staged.consent_digest.clone()]);
     words
@@ -196,18 +352,18 @@ fn show(staged: &StageResult) {
     }
 }
 
-fn planned(connection: &Connection, staged: &StageResult) -> Report {
+fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
     show(staged);
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
     } else {
-        format!("would install {} {}:\n", clean(&staged.id), clean(&staged.version))
+        format!("would {} {} {}:\n", wish.verb.words().join(" "), clean(&staged.id), clean(&staged.version))
     };
     changes(&mut text, &staged.plan);
     let mut warnings = staged.warnings.clone();
     warnings.extend(connection.warnings());
     Report {
-        command: "install",
+        command: wish.verb.name(),
         data: json!({
             "status": "planned",
             "id": staged.id,
@@ -248,6 +404,7 @@ fn finished(command: &'static str, connection: &Connection, done: Done, text: St
     let mut full = match done.status.as_str() {
         "installed" => format!("installed {text}"),
         "upgraded" => format!("upgraded to {text}"),
+        "granted" => format!("agreed to {text}"),
         "current" => format!("current: {text}"),
         "incomplete" => format!("installed, not everywhere: {text}"),
         _ => text,

@@ -8,6 +8,7 @@ use gsd_proto::{Code, WireError};
 
 use crate::args::{McpExecArgs, RunArgs};
 use crate::connect::{self, Options};
+use crate::process;
 
 /// Exit statuses of our own begin here: those of the started program are passed through.
 const OURS: u8 = 200;
@@ -49,20 +50,7 @@ fn start(plan: Result<LaunchPlan, WireError>) -> Result<ExitCode, WireError> {
     if let Some(cwd) = &plan.cwd {
         command.current_dir(cwd);
     }
-    become_it(command, &plan)
-}
-
-#[cfg(unix)]
-fn become_it(mut command: Command, plan: &LaunchPlan) -> Result<ExitCode, WireError> {
-    use std::os::unix::process::CommandExt as _;
-    let error = command.exec();
-    Err(not_started(plan, &error.to_string()))
-}
-
-#[cfg(not(unix))]
-fn become_it(mut command: Command, plan: &LaunchPlan) -> Result<ExitCode, WireError> {
-    let status = command.status().map_err(|error| not_started(plan, &error.to_string()))?;
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(OURS)))
+    process::become_it(command).map_err(|error| not_started(&plan, &error.to_string()))
 }
 
 fn not_started(plan: &LaunchPlan, why: &str) -> WireError {

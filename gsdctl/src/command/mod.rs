@@ -1,5 +1,6 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
+mod capability;
 mod consent;
 mod daemon;
 mod explain;
@@ -9,6 +10,7 @@ mod launch;
 mod loop_hooks;
 mod registry;
 mod runtime;
+mod state;
 mod validate;
 
 use std::process::ExitCode;
@@ -33,6 +35,9 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
     let (name, outcome) = match &cli.command {
         Command::Install(args) => ("install", install::install(global, &options, args)),
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
+        Command::Update(args) => ("update", install::update(global, &options, args)),
+        Command::Capability { verb } => return capability::run(global, &options, verb),
+        Command::State(args) => ("state", state::state(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),
         Command::Validate(args) => ("validate", validate::validate(global, &options, args)),
         Command::Consent { verb } => consent::run(global, &options, verb),

@@ -4,6 +4,22 @@ use std::ffi::OsString;
 
 /// What a host asks.
 #[derive(Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// `EVENT --host RUNTIME`: everything that applies.
+    Event(Wanted),
+    /// `exec ID SCRIPT`: one hook, from a shared file.
+    Script(Script),
+}
+
+/// One hook of a shared file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Script {
+    pub(super) id: String,
+    pub(super) script: String,
+}
+
+/// An event of a host.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) event: String,
     pub(super) host: String,
@@ -19,7 +35,20 @@ pub(crate) fn is_hot(mut words: impl Iterator<Item = OsString>) -> bool {
 }
 
 /// Reads the words behind `hook`.
-pub(super) fn parse(words: impl Iterator<Item = OsString>) -> Result<Wanted, &'static str> {
+pub(super) fn parse(words: impl Iterator<Item = OsString>) -> Result<Asked, &'static str> {
+    let mut words = words.peekable();
+    if words.next_if(|word| word == "exec").is_none() {
+        return event(words).map(Asked::Event);
+    }
+    let mut word = || words.next().map(|word| word.into_string().map_err(|_| "an argument is not UTF-8"));
+    let script = match (word(), word(), word()) {
+        (Some(id), Some(script), None) => Script { id: id?, script: script? },
+        _ => return Err("`exec` takes an id and a script"),
+    };
+    Ok(Asked::Script(script))
+}
+
+fn event(words: impl Iterator<Item = OsString>) -> Result<Wanted, &'static str> {
     let mut event = None;
     let mut host = None;
     let mut words = words.map(|word| word.into_string().map_err(|_| "an argument is not UTF-8"));
@@ -53,7 +82,7 @@ mod tests {
     fn both_forms_of_the_flag() {
         let wanted = Wanted { event: "Stop".into(), host: "h".into() };
         for line in ["Stop --host h", "--host h Stop", "Stop --host=h"] {
-            assert_eq!(parse(words(line)).unwrap(), wanted, "{line}");
+            assert_eq!(event(words(line)).unwrap(), wanted, "{line}");
         }
         for line in [
             "Stop",
@@ -63,6 +92,15 @@ mod tests {
             "Stop --host h --host h",
             "Stop --hots h",
         ] {
+            assert!(parse(words(line)).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn one_hook_of_a_shared_file() {
+        let script = Script { id: "acme".into(), script: "hooks/a.js".into() };
+        assert_eq!(parse(words("exec acme hooks/a.js")).unwrap(), Asked::Script(script));
+        for line in ["exec", "exec acme", "exec acme a.js b"] {
             assert!(parse(words(line)).is_err(), "{line}");
         }
     }

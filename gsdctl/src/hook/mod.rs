@@ -6,6 +6,10 @@
 //! file: then a private process does the work, and only if that fails too the call is blocked.
 
 mod arguments;
+#[cfg_attr(unix, path = "attend_by_poll.rs")]
+#[cfg_attr(not(unix), path = "attend_by_threads.rs")]
+mod attend;
+mod exec;
 mod payload;
 mod script;
 
@@ -23,16 +27,21 @@ use crate::user_config::{self, WhenUnavailable};
 
 pub(crate) use arguments::is_hot;
 
+use arguments::Asked;
+
 /// Exit status that blocks a call in every host that reads exit statuses.
 const BLOCK: u8 = 2;
 
 /// Serves `gsdctl hook EVENT --host RUNTIME`.
 pub(crate) fn run() -> ExitCode {
     let wanted = match arguments::parse(std::env::args_os().skip(2)) {
-        Ok(wanted) => wanted,
+        Ok(Asked::Event(wanted)) => wanted,
+        Ok(Asked::Script(script)) => return exec::run(&script),
         Err(problem) => {
             // 2 would block the call; a registration that was mangled must not lock the person out.
-            say(&format!("gsdctl hook: {problem}; usage: gsdctl hook EVENT --host RUNTIME"));
+            say(&format!(
+                "gsdctl hook: {problem}; usage: gsdctl hook EVENT --host RUNTIME, or gsdctl hook exec ID SCRIPT"
+            ));
             return ExitCode::from(1);
         }
     };
@@ -49,11 +58,13 @@ pub(crate) fn run() -> ExitCode {
     match reply {
         Ok(reply) => give(&reply),
         Err(why) if user_config::when_unavailable(&surroundings) == WhenUnavailable::Pass => unexamined(&why),
-        Err(why) => {
-            say(&format!("gsdctl hook: this call was not examined and is blocked: {}", clean(&why)));
-            ExitCode::from(BLOCK)
-        }
+        Err(why) => blocked(&why),
     }
+}
+
+fn blocked(why: &str) -> ExitCode {
+    say(&format!("gsdctl hook: this call was not examined and is blocked: {}", clean(why)));
+    ExitCode::from(BLOCK)
 }
 
 /// A daemon within 50 ms; or, for who wants every call examined, a private process.

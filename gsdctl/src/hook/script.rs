@@ -1,18 +1,26 @@
 //! Running the consented scripts with the host's input.
 
-use std::io::{Read, Write as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use gsd_proto::api::hook::{Run, Script};
 
+use super::attend::attend;
+
 /// Most that is kept of a script's standard output, in bytes.
-const MAX_STDOUT: u64 = 1024 * 1024;
+pub(super) const MAX_STDOUT: usize = 1024 * 1024;
 /// Most that is kept of its standard error, in bytes.
-const MAX_STDERR: u64 = 64 * 1024;
+pub(super) const MAX_STDERR: usize = 64 * 1024;
 /// How long a child that stays behind may keep the pipes open.
-const STRAGGLERS: Duration = Duration::from_millis(500);
+pub(super) const STRAGGLERS: Duration = Duration::from_millis(500);
+
+/// How a script that was attended to ended.
+pub(super) struct Ended {
+    pub(super) status: std::io::Result<ExitStatus>,
+    pub(super) timed_out: bool,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
 
 /// Runs all of them at the same time; the results are in their order.
 pub(super) fn run_all(scripts: &[Script], input: &[u8]) -> Vec<Run> {
@@ -79,73 +87,6 @@ fn not_started(script: &Script, why: &str) -> Run {
     }
 }
 
-struct Ended {
-    status: std::io::Result<ExitStatus>,
-    timed_out: bool,
-    stdout: String,
-    stderr: String,
-}
-
-/// Feeds the child, drains it, and ends it at its time limit.
-fn attend(mut child: Child, input: &[u8], limit: Duration) -> Ended {
-    let stdout = drain(child.stdout.take(), MAX_STDOUT);
-    let stderr = drain(child.stderr.take(), MAX_STDERR);
-    let stdin = child.stdin.take();
-    let pid = child.id();
-    let (ended, watching) = mpsc::channel::<()>();
-    let watch = std::thread::spawn(move || {
-        let timed_out = watching.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout);
-        if timed_out {
-            kill(pid);
-        }
-        timed_out
-    });
-    let status = std::thread::scope(|scope| {
-        if let Some(mut stdin) = stdin {
-            if input.len() <= 4096 {
-                // Fits into any pipe, so it can't block. A script that does not read is fine.
-                drop(stdin.write_all(input));
-            } else {
-                scope.spawn(move || drop(stdin.write_all(input)));
-            }
-        }
-        child.wait()
-    });
-    drop(ended);
-    let timed_out = watch.join().unwrap_or(false);
-    Ended { status, timed_out, stdout: collect(&stdout), stderr: collect(&stderr) }
-}
-
-fn drain(pipe: Option<impl Read + Send + 'static>, limit: u64) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = mpsc::channel();
-    if let Some(mut pipe) = pipe {
-        std::thread::spawn(move || {
-            let mut kept = Vec::new();
-            drop(pipe.by_ref().take(limit).read_to_end(&mut kept));
-            drop(sender.send(kept));
-            // The rest is read and forgotten, so that the script does not block.
-            drop(std::io::copy(&mut pipe, &mut std::io::sink()));
-        });
-    }
-    receiver
-}
-
-fn collect(received: &Receiver<Vec<u8>>) -> String {
-    String::from_utf8_lossy(&received.recv_timeout(STRAGGLERS).unwrap_or_default()).into_owned()
-}
-
-#[cfg(unix)]
-fn kill(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill(pid: u32) {
-    drop(Command::new("taskkill").args(["/F", "/T", "/PID", &pid.to_string()]).status());
-}
-
 #[cfg(unix)]
 fn signal(status: ExitStatus) -> Option<i32> {
     use std::os::unix::process::ExitStatusExt as _;
@@ -200,8 +141,28 @@ mod tests {
     fn a_child_that_stays_behind_does_not_hold_the_call() {
         let begun = Instant::now();
         let runs = run_all(&[sh("sleep 30 & echo done")], b"");
-        assert_eq!(runs[0].exit, Some(0));
+        assert_eq!((runs[0].exit, runs[0].stdout.as_str()), (Some(0), "done\n"));
         assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_child_that_stays_behind_with_the_input_does_not_hold_the_call_either() {
+        let begun = Instant::now();
+        let runs = run_all(&[sh("exec 3<&0; sleep 30 <&3 & exit 2")], &vec![b'x'; 1024 * 1024]);
+        assert_eq!(runs[0].exit, Some(2));
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_script_that_closes_its_outputs_still_gets_all_input_and_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        let script = sh(&format!("exec >&- 2>&-; cat > {}; exit 3", kept.display()));
+        let runs = run_all(&[script], &vec![b'x'; 1024 * 1024]);
+        assert_eq!(runs[0].exit, Some(3));
+        assert_eq!(kept.metadata().unwrap().len(), 1024 * 1024);
+        let runs = run_all(&[Script { timeout_ms: 50, ..sh("exec >&- 2>&-; exec sleep 60") }], b"");
+        assert!(runs[0].timed_out);
     }
 
     #[test]

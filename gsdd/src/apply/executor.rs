@@ -35,13 +35,27 @@ pub(crate) struct ApplyFailure {
     pub(crate) left: Vec<String>,
 }
 
+/// A plan that was carried out and is still written down; dropped without [`Done::close`], the next sweep finishes it.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Done(Option<PathBuf>);
+
+impl Done {
+    /// Forgets the plan: nothing of it is left to be done.
+    pub(crate) fn close(self) {
+        if let Some(entry) = self.0 {
+            journal::end(&entry);
+        }
+    }
+}
+
 /// Carries out `plan`.
 ///
 /// # Errors
 /// [`ApplyFailure`] after everything that was done has been taken back.
-pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<(), ApplyFailure> {
+pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<Done, ApplyFailure> {
     if plan.is_empty() {
-        return Ok(());
+        return Ok(Done(None));
     }
     let fail = |activity, path: &Path, source| ApplyFailure {
         activity,
@@ -56,20 +70,23 @@ pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<(), ApplyFailure> 
             io::Error::other("outside of what this operation may change"),
         ));
     }
-    let entry = journal::begin(plan, tools.journal)
+    let entry = journal::begin(plan, tools.journal, tools.umask)
         .map_err(|error| fail("writing the journal in", tools.journal, error))?;
     for (at, step) in plan.steps.iter().enumerate() {
         if let Err(error) = perform(step, tools) {
+            if at > plan.commit_at() && matches!(step, Step::DropTree { .. } | Step::DropFolder { .. }) {
+                // Litter is no reason to take back what is complete; the sweep tries again.
+                tracing::warn!(step = step.describe(), %error, "not tidied up");
+                continue;
+            }
             let path = step.paths().last().map_or_else(PathBuf::new, |path| path.to_path_buf());
             let mut failure = fail(activity(step), &path, error);
-            // Behind the commit point the person's files are complete; what remains is finished by the sweep.
             failure.left = undo::undo(&plan.steps[..=at], tools);
             journal::end(&entry);
             return Err(failure);
         }
     }
-    journal::end(&entry);
-    Ok(())
+    Ok(Done(Some(entry)))
 }
 
 /// Does one step; fine when it was done before.
@@ -131,10 +148,13 @@ pub(crate) fn point(path: &Path, target: Option<&Path>) -> io::Result<()> {
     }
     let Some(target) = target else { return atomic::remove(path) };
     // A link can't be replaced in place: make another one and rename it over the old.
-    let fresh = path.with_extension(format!("new-{}", std::process::id()));
-    let _ = fs::remove_file(&fresh);
-    symlink(target, &fresh)?;
-    fs::rename(&fresh, path)?;
+    let folder = path.parent().ok_or_else(|| io::Error::other("a link needs a folder"))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let fresh = tempfile::Builder::new()
+        .prefix(&format!("{name}.tmp."))
+        .rand_bytes(8)
+        .make_in(folder, |fresh| symlink(target, fresh))?;
+    fresh.into_temp_path().persist(path).map_err(|refused| refused.error)?;
     atomic::sync_parent(path)
 }
 

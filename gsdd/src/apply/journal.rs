@@ -8,21 +8,35 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gsdd_core::lifecycle::{Plan, Step};
+use serde::{Deserialize, Serialize};
 
 use super::executor::{Tools, perform};
 use super::undo;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
-use crate::store::shared_files;
+use crate::store::{ScopeRoot, UpstreamLock, shared_files};
 
 /// A journal holds file contents, so it may be larger than a file.
 const MAX_JOURNAL: u64 = 256 * 1024 * 1024;
 
+/// Where the lock is noted that is about to be taken.
+const LOCK_NOTE: &str = "lock.note";
+/// A path, as JSON.
+const MAX_NOTE: u64 = 64 * 1024;
+
+/// A plan with the mask of the person who asked for it: what recovery creates looks like what the plan would have.
+#[derive(Serialize, Deserialize)]
+struct Written<P> {
+    umask: u32,
+    #[serde(flatten)]
+    plan: P,
+}
+
 /// Writes the plan down before its first step.
-pub(super) fn begin(plan: &Plan, folder: &Path) -> io::Result<PathBuf> {
+pub(super) fn begin(plan: &Plan, folder: &Path, umask: u32) -> io::Result<PathBuf> {
     atomic::private_folder(folder)?;
     let path = folder.join(format!("{}.json", plan.id));
-    let text = serde_json::to_vec(plan).map_err(io::Error::other)?;
+    let text = serde_json::to_vec(&Written { umask, plan }).map_err(io::Error::other)?;
     atomic::write(&path, &text, Mode::Exactly(0o600))?;
     Ok(path)
 }
@@ -45,8 +59,9 @@ pub(crate) struct Recovered {
     pub(crate) left: Vec<String>,
 }
 
-/// Finishes or takes back every interrupted operation.
+/// Finishes or takes back every interrupted operation. The caller keeps other processes of this home out.
 pub(crate) fn recover(tools: &Tools<'_>) -> Vec<Recovered> {
+    clear_noted_lock(tools.journal);
     let mut entries: Vec<PathBuf> = fs::read_dir(tools.journal)
         .into_iter()
         .flatten()
@@ -61,9 +76,9 @@ pub(crate) fn recover(tools: &Tools<'_>) -> Vec<Recovered> {
 fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     let plan = bounded_read::read(entry, MAX_JOURNAL)
         .map_err(|failure| failure.to_string())
-        .and_then(|bytes| serde_json::from_slice::<Plan>(&bytes).map_err(|error| error.to_string()));
-    let plan = match plan {
-        Ok(plan) if plan.stray().is_none() => plan,
+        .and_then(|bytes| serde_json::from_slice::<Written<Plan>>(&bytes).map_err(|error| error.to_string()));
+    let (plan, umask) = match plan {
+        Ok(Written { umask, plan }) if plan.stray().is_none() => (plan, umask),
         Ok(_) | Err(_) => {
             // Not ours or not whole: the write of a journal is atomic, so nothing was begun with it.
             tracing::error!(path = %entry.display(), "unreadable journal entry, set aside");
@@ -71,20 +86,117 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
             return None;
         }
     };
+    let tools = &Tools { umask, ..*tools };
     let finished = committed(&plan);
     let mut left = Vec::new();
+    remove_leftovers(&plan);
+    let lock = lock_of(&plan);
     if finished {
         for step in &plan.steps[plan.commit_at()..] {
-            if let Err(error) = perform(step, tools) {
+            if let Err(error) = perform(step, tools).and_then(|()| open_up(step, umask)) {
                 left.push(format!("{}: {error}", step.describe()));
             }
         }
     } else {
         left = undo::undo(&plan.steps, tools);
     }
+    // The lock lies in a folder that may have to go.
+    drop(lock);
+    drop_folders(&plan, finished);
     tracing::warn!(id = %plan.id, finished, ?left, "an interrupted operation was settled");
     end(entry);
     Some(Recovered { id: plan.id, finished, left })
+}
+
+/// Notes which lock file is about to be created, so that it is found again if its holder dies before its plan is
+/// written down.
+pub(crate) fn note_lock(folder: &Path, lock: &Path) -> io::Result<()> {
+    atomic::private_folder(folder)?;
+    let text = serde_json::to_vec(lock).map_err(io::Error::other)?;
+    atomic::write(&folder.join(LOCK_NOTE), &text, Mode::Exactly(0o600))
+}
+
+fn clear_noted_lock(folder: &Path) {
+    let note = folder.join(LOCK_NOTE);
+    if let Ok(bytes) = bounded_read::read(&note, MAX_NOTE)
+        && let Ok(lock) = serde_json::from_slice::<PathBuf>(&bytes)
+    {
+        UpstreamLock::clear_dead(&lock);
+        let _ = atomic::remove(&note);
+    }
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().contains(".tmp.") {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Temporary files and locks that the interrupted process could not remove any more.
+fn remove_leftovers(plan: &Plan) {
+    for step in &plan.steps {
+        match step {
+            Step::WriteFile { path, .. } | Step::Link { path, .. } | Step::Ledger { path, .. } => {
+                atomic::remove_unfinished(path);
+            }
+            Step::Consent { path, .. } => {
+                atomic::remove_unfinished(path);
+                if let Some(folder) = path.parent() {
+                    UpstreamLock::clear_dead(&UpstreamLock::consent_file(folder));
+                }
+            }
+            Step::MakeFolder { .. }
+            | Step::PlaceTree { .. }
+            | Step::Move { .. }
+            | Step::DropTree { .. }
+            | Step::DropFolder { .. }
+            | Step::RemoveFile { .. } => {}
+        }
+    }
+}
+
+/// Tells upstream that the root of the plan is at work; a root without bundles needs no lock.
+fn lock_of(plan: &Plan) -> Option<UpstreamLock> {
+    let ledger = plan.steps.iter().find_map(|step| match step {
+        Step::Ledger { path, .. } => Some(path),
+        _ => None,
+    })?;
+    let bundles = ScopeRoot::project(ledger.parent()?).bundles();
+    if !bundles.is_dir() {
+        return None;
+    }
+    UpstreamLock::mutation(&bundles)
+        .inspect_err(|busy| tracing::warn!(%busy, "settled without the lock"))
+        .ok()
+}
+
+/// A folder is made private first and opened up then; a crash in between is made good here.
+fn open_up(step: &Step, umask: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Step::MakeFolder { path } = step {
+        use std::os::unix::fs::PermissionsExt as _;
+        if fs::symlink_metadata(path)?.permissions().mode() & 0o7777 == 0o700 {
+            atomic::set_folder_mode(path, 0o777 & !umask)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (step, umask);
+    Ok(())
+}
+
+fn drop_folders(plan: &Plan, finished: bool) {
+    let mut folders: Vec<&PathBuf> = plan
+        .steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::MakeFolder { path } if !finished => Some(path),
+            Step::DropFolder { path } if finished => Some(path),
+            _ => None,
+        })
+        .collect();
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    for folder in folders {
+        let _ = fs::remove_dir(folder);
+    }
 }
 
 /// Whether the commit point was passed: the ledger says what the plan wanted it to say.

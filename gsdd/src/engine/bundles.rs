@@ -65,7 +65,7 @@ pub(crate) enum NotRunnable {
     Changed,
     #[error("its files can't be checked: {0}")]
     Unreadable(String),
-    #[error("the agreed content could not be stored: {0}")]
+    #[error("the private copy of its agreed content can't be used: {0}")]
     Store(String),
 }
 
@@ -99,8 +99,8 @@ impl Bundles {
         hash
     }
 
-    /// What every file and folder of a bundle looked like when its content hash was taken; empty when none was.
-    pub(crate) fn hashed_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
+    /// What every file of a bundle looked like when its content hash was computed last.
+    pub(crate) fn hash_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
         lock(&self.hashed).get(bundle).map(|hashed| hashed.stamps.clone()).unwrap_or_default()
     }
 
@@ -131,7 +131,7 @@ impl Bundles {
         let folder = objects.path(agreed);
         match self.content_hash(&folder) {
             Ok(stored) if stored == agreed => Ok(Runnable { folder, content_hash: agreed.to_owned() }),
-            Ok(_) => Err(NotRunnable::Store("the stored copy is damaged".to_owned())),
+            Ok(_) => Err(NotRunnable::Store("it is damaged".to_owned())),
             Err(reason) => Err(NotRunnable::Store(reason)),
         }
     }

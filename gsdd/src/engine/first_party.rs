@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gsdd_core::manifest::Tier;
 use gsdd_core::registry::{Base, BaseManifest, BaseParts, CentralConfig, HostContract};
 use gsdd_core::runtime::Descriptor;
 use gsdd_core::version::HostVersion;
@@ -39,7 +38,7 @@ pub(crate) struct BaseFailure {
 pub(crate) struct Shipped {
     pub(crate) base: Base,
     pub(crate) descriptors: BTreeMap<String, Descriptor>,
-    /// Answers when a request names no runtime: the shipped one of the core tier.
+    /// Answers when a request names no runtime: the one whose descriptor says so.
     pub(crate) default_runtime: Option<String>,
 }
 
@@ -64,7 +63,7 @@ pub(crate) fn load(source: &BaseSource) -> Result<Shipped, BaseFailure> {
         let manifest = &runtime.manifest;
         let descriptor = Descriptor::from_manifest(&manifest.raw)
             .map_err(|problem| failure(vec![format!("{}: {problem}", manifest.id)]))?;
-        if default_runtime.is_none() && manifest.tier == Tier::Core {
+        if descriptor.surfaces.as_ref().is_some_and(|surfaces| surfaces.is_default) {
             default_runtime = Some(manifest.id.to_string());
         }
         descriptors.insert(manifest.id.to_string(), descriptor);

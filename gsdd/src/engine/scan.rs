@@ -25,8 +25,10 @@ pub(crate) struct Scan {
     pub(crate) own: Arc<OwnState>,
     pub(crate) warnings: Vec<String>,
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
-    /// Members of bundles whose content hash decided something; links by themselves.
-    pub(crate) member_stamps: Vec<(PathBuf, Stamp)>,
+    /// Stamps of every file of the bundles whose content was found to be another than the agreed one.
+    pub(crate) changed_stamps: Vec<(PathBuf, Stamp)>,
+    /// The same for bundles with the agreed content.
+    pub(crate) agreed_stamps: Vec<(PathBuf, Stamp)>,
 }
 
 /// One bundle that was found.
@@ -79,7 +81,8 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         own: Arc::new(own),
         warnings,
         stamps: Vec::new(),
-        member_stamps: Vec::new(),
+        changed_stamps: Vec::new(),
+        agreed_stamps: Vec::new(),
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
@@ -90,6 +93,12 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         stamps.extend(found.declared.stamps.iter().cloned());
         let stamp = Stamp::of(&found.bundle);
         stamps.push((found.bundle.clone(), stamp));
+        // The verdict depends on the whole content: any file may bring it back, or lose it.
+        match found.consent {
+            ConsentVerdict::Changed => scan.changed_stamps.extend(bundles.hash_stamps(&found.bundle)),
+            ConsentVerdict::Granted => scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle)),
+            ConsentVerdict::NotNeeded | ConsentVerdict::Missing | ConsentVerdict::Revoked => {}
+        }
     }
     scan.stamps = stamps;
     scan
@@ -181,15 +190,8 @@ fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<Str
     shared_files::read_consent(&places.consent_store())
 }
 
-/// The content hash, whose every file then decides whether the snapshot is still fresh: an agreement is to all of them.
-fn hash_of(scan: &mut Scan, bundle: &Path, bundles: &Bundles) -> Result<String, String> {
-    let hash = bundles.content_hash(bundle);
-    scan.member_stamps.extend(bundles.hashed_stamps(bundle));
-    hash
-}
-
 fn consented(
-    scan: &mut Scan,
+    scan: &Scan,
     root: &OverlayRoot,
     dir_name: &str,
     bundle: &Path,
@@ -206,7 +208,7 @@ fn consented(
     match consent.find(consent_root, dir_name) {
         None if revoked => (ConsentVerdict::Revoked, None),
         None => (ConsentVerdict::Missing, None),
-        Some(record) => match hash_of(scan, bundle, bundles) {
+        Some(record) => match bundles.content_hash(bundle) {
             Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
             _ => (ConsentVerdict::Changed, None),
         },

@@ -35,7 +35,8 @@ pub(crate) struct Snapshot {
     candidates: Vec<Candidate>,
     universe: SkillUniverse,
     stamps: Vec<(PathBuf, Stamp)>,
-    member_stamps: Vec<(PathBuf, Stamp)>,
+    changed_stamps: Vec<(PathBuf, Stamp)>,
+    agreed_stamps: Vec<(PathBuf, Stamp)>,
 }
 
 /// One installed bundle as it was found.
@@ -72,6 +73,8 @@ pub(crate) struct WiredHook {
     pub(crate) script: String,
     pub(crate) matcher: Matcher,
     pub(crate) matcher_text: Option<String>,
+    /// Agreed to once and out of service now: the person is told instead of running anything.
+    pub(crate) halted: bool,
 }
 
 impl Snapshot {
@@ -86,7 +89,15 @@ impl Snapshot {
         let mut scan = scan::scan(base, places, project_root, bundles);
         let composition = compose(base, &scan.candidates);
         let overlays: Vec<Overlay> = scan.found.drain(..).map(|found| overlay(found, &composition)).collect();
-        let hooks = index_hooks(&overlays);
+        let mut hooks = index_hooks(&overlays);
+        let halted = halted(&overlays, &scan.own, |dir_name, hash| {
+            let stored = crate::store::Objects::new(places.objects()).path(hash);
+            let declared = bundles.declared(dir_name, &stored, base.contract());
+            declared.assessed().and_then(|assessed| assessed.manifest.clone())
+        });
+        for (event, halted) in halted {
+            hooks.entry(event).or_default().extend(halted);
+        }
         let (layers, config_files, config_stamps) = config_layers(places, project_root);
         let mut warnings = std::mem::take(&mut scan.warnings);
         for root in &scan.roots {
@@ -94,7 +105,7 @@ impl Snapshot {
                 warnings.push(format!("{}: {reason}", root.root.ledger().display()));
             }
         }
-        let Scan { roots, own, candidates, mut stamps, member_stamps, .. } = scan;
+        let Scan { roots, own, candidates, mut stamps, changed_stamps, agreed_stamps, .. } = scan;
         stamps.extend(config_stamps);
         Self {
             generation,
@@ -110,14 +121,19 @@ impl Snapshot {
             hooks,
             warnings,
             stamps,
-            member_stamps,
+            changed_stamps,
+            agreed_stamps,
         }
     }
 
     /// Whether the files that decide this snapshot still look the same.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.stamps.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
-            && self.member_stamps.iter().all(|(path, stamp)| Stamp::of_link(path) == *stamp)
+        self.is_fresh_for_verified_use() && unchanged(&self.agreed_stamps, Stamp::of_link)
+    }
+
+    /// [`Snapshot::is_fresh`] for callers that compare the content of a bundle themselves before anything of it runs.
+    pub(crate) fn is_fresh_for_verified_use(&self) -> bool {
+        unchanged(&self.stamps, Stamp::of) && unchanged(&self.changed_stamps, Stamp::of_link)
     }
 
     /// Everything that was found, as it was handed to composition.
@@ -160,6 +176,10 @@ impl Snapshot {
     }
 }
 
+fn unchanged(stamps: &[(PathBuf, Stamp)], look: impl Fn(&Path) -> Stamp) -> bool {
+    stamps.iter().all(|(path, stamp)| look(path) == *stamp)
+}
+
 fn overlay(found: Found, composition: &Composition) -> Overlay {
     let manifest = found.declared.assessed().and_then(|assessed| assessed.manifest.clone());
     let accepted = composition.accepted.iter().any(|id| id.as_str() == found.dir_name)
@@ -192,6 +212,38 @@ fn index_hooks(overlays: &[Overlay]) -> BTreeMap<String, Vec<WiredHook>> {
                 script: hook.script.clone(),
                 matcher: Matcher::new(hook.matcher.as_deref()),
                 matcher_text: hook.matcher.clone(),
+                halted: false,
+            });
+        }
+    }
+    index
+}
+
+/// Hooks, as they were agreed to, of capabilities whose files are not usable any more. A guard that fell silent would
+/// look like a guard that has no objection.
+fn halted(
+    overlays: &[Overlay],
+    own: &OwnState,
+    agreed_manifest: impl Fn(&str, &str) -> Option<Arc<Manifest>>,
+) -> BTreeMap<String, Vec<WiredHook>> {
+    let mut index: BTreeMap<String, Vec<WiredHook>> = BTreeMap::new();
+    for (at, overlay) in overlays.iter().enumerate() {
+        let out_of_service = !overlay.accepted && overlay.ledger == LedgerState::Committed;
+        let Some(taken) = own
+            .taken(&overlay.root, &overlay.dir_name)
+            .filter(|taken| out_of_service && taken.revoked_at.is_none())
+        else {
+            continue;
+        };
+        let Some(manifest) = agreed_manifest(&overlay.dir_name, &taken.content_hash) else { continue };
+        for hook in &manifest.hooks {
+            index.entry(hook.event.clone()).or_default().push(WiredHook {
+                capability: overlay.dir_name.clone(),
+                overlay: at,
+                script: hook.script.clone(),
+                matcher: Matcher::new(hook.matcher.as_deref()),
+                matcher_text: hook.matcher.clone(),
+                halted: true,
             });
         }
     }

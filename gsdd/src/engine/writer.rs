@@ -86,6 +86,13 @@ impl Work {
     }
 }
 
+/// Whether the caller has [`Engine::exclusive`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Held,
+    Free,
+}
+
 /// What to remove.
 pub(crate) struct RemoveWish {
     pub(crate) ctx: Context,
@@ -197,14 +204,42 @@ impl Engine {
         } else {
             ctx.cwd.as_path()
         };
-        crate::project::discover(cwd, &self.0.places.user_home, &self.0.places.gsd_home)
+        // A project has one name, whatever links a caller came through: records are kept by it, and a guard that is
+        // looked up by another name would not be found.
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (user_home, gsd_home) = (&self.0.places.user_home, &self.0.places.gsd_home);
+        let (real_cwd, real_home) = (real(cwd), real(user_home));
+        if real_cwd == real_home {
+            return crate::project::discover(user_home, user_home, gsd_home);
+        }
+        crate::project::discover(&real_cwd, &real_home, &real(gsd_home))
+    }
+
+    /// Projects with capabilities of their own that `project` lies in, innermost first. Their guards watch over what is
+    /// inside: a session that changes into a nested repository is still theirs.
+    pub(crate) fn projects_around(&self, project: &Path) -> Vec<PathBuf> {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (user_home, gsd_home) = (real(&self.0.places.user_home), real(&self.0.places.gsd_home));
+        crate::project::enclosing(project, &user_home, &gsd_home)
     }
 
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
-        if let Some(snapshot) = self.fresh(project) {
-            return Ok(snapshot);
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
         }
+    }
+
+    /// [`Engine::snapshot`] for the hot path, which compares the content of a bundle itself before it runs.
+    pub(crate) async fn snapshot_for_hooks(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+        match self.kept(project).filter(|snapshot| snapshot.is_fresh_for_verified_use()) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.recomposed(project).await,
+        }
+    }
+
+    async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
         let work = Work::Recompose { project: project.to_owned(), reply };
         self.0.work.send(work).map_err(|_| EngineStopped)?;
@@ -252,14 +287,15 @@ impl Engine {
         answer.await.map_err(|_| EngineStopped)?
     }
 
-    fn fresh(&self, project: &Path) -> Option<Arc<Snapshot>> {
+    /// The snapshot at hand, unless a watcher saw that something changed.
+    fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = {
             let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = projects.get_mut(project)?;
             kept.used = Instant::now();
             Arc::clone(&kept.snapshot)
         };
-        (!self.0.watcher.is_dirty(project) && snapshot.is_fresh()).then_some(snapshot)
+        (!self.0.watcher.is_dirty(project)).then_some(snapshot)
     }
 
     // From here on: the writer's thread only.
@@ -269,13 +305,14 @@ impl Engine {
         let name = work.name();
         match work {
             Work::Recompose { project, reply } => {
-                let _ = reply.send(self.fresh(&project).unwrap_or_else(|| self.recompose(&project)));
+                let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
+                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project, Writer::Free)));
             }
             Work::Refresh { project } => {
                 let kept =
                     self.0.projects.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&project);
                 if kept {
-                    self.recompose(&project);
+                    self.recompose(&project, Writer::Free);
                 }
             }
             Work::Commit { staged, consent, reply } => {
@@ -302,7 +339,7 @@ impl Engine {
         );
     }
 
-    fn recompose(&self, project: &Path) -> Arc<Snapshot> {
+    fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
         self.0.watcher.clean(project);
         let before = self
             .0
@@ -314,7 +351,7 @@ impl Engine {
         let next = self.0.generation.load(Ordering::Relaxed) + 1;
         let mut snapshot =
             Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
-        if self.record_first_seen(&snapshot) {
+        if self.record_first_seen(&snapshot, writer) {
             snapshot = Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
         }
         let change =
@@ -351,7 +388,7 @@ impl Engine {
 
     /// A global capability that upstream recorded counts as agreed to with the content it has when we first see it; a
     /// later difference deactivates it (D-06).
-    fn record_first_seen(&self, snapshot: &Snapshot) -> bool {
+    fn record_first_seen(&self, snapshot: &Snapshot, writer: Writer) -> bool {
         let unseen: Vec<_> = snapshot
             .overlays
             .iter()
@@ -364,6 +401,11 @@ impl Engine {
         let path = self.0.places.own_state();
         if let Err(error) = atomic::private_folder(&self.0.places.state) {
             tracing::warn!(%error, "what upstream installed could not be recorded");
+            return false;
+        }
+        // Another process of this home is at work: what it is about to record is looked at when it is done.
+        let lock = self.writer_lock().and_then(|file| file.try_lock().map(|()| file).map_err(Into::into));
+        if writer == Writer::Free && lock.is_err() {
             return false;
         }
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
@@ -391,7 +433,10 @@ impl Engine {
         let plan =
             Plan { verb: Verb::Project, id: "first-seen".to_owned(), roots: vec![path], steps: vec![step] };
         match self.apply(&plan, None) {
-            Ok(()) => true,
+            Ok(done) => {
+                done.close();
+                true
+            }
             Err(error) => {
                 tracing::warn!(%error, "what upstream installed could not be recorded");
                 false
@@ -399,7 +444,7 @@ impl Engine {
         }
     }
 
-    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<(), WireError> {
+    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
         let now = clock::now();
         let journal = self.0.places.journal();
         let tools = Tools {
@@ -443,12 +488,23 @@ impl Engine {
         }
     }
 
+    fn writer_lock(&self) -> std::io::Result<File> {
+        let state = &self.0.places.state;
+        atomic::private_folder(state)?;
+        File::options().create(true).truncate(false).write(true).open(state.join("writer.lock"))
+    }
+
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
     /// at work in it.
-    fn lock(root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
+    fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
         if !root.bundles().is_dir() {
             return Ok(None);
         }
+        let file = UpstreamLock::mutation_file(&root.bundles());
+        apply::note_lock(&self.0.places.journal(), &file).map_err(|error| {
+            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+                .at_file(self.0.places.journal())
+        })?;
         UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|busy| {
             WireError::new(Code::LockHeld, busy.to_string())
                 .at_file(&busy.path)
@@ -462,11 +518,12 @@ impl Engine {
         consent: Option<&Consent>,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
-        let _upstream = Self::lock(&staged.root)?;
-        let snapshot = self.recompose(&staged.project_root);
+        lifecycle::settle(self, &staged.root);
+        let _upstream = self.lock(&staged.root)?;
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
-        if prepared.requires_consent {
+        if prepared.requires_consent || consent.is_some() {
             require_consent(staged, consent)?;
         }
         if !prepared.current {
@@ -478,15 +535,16 @@ impl Engine {
                         &[],
                     )
             })?;
-            self.apply(&prepared.plan, staged.ctx.umask)?;
+            self.apply(&prepared.plan, staged.ctx.umask)?.close();
         }
-        let snapshot = self.recompose(&staged.project_root);
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
         Ok(WorkOutcome { value: prepared, snapshot })
     }
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
         let _own = self.exclusive()?;
-        let snapshot = self.recompose(project);
+        lifecycle::settle(self, &ScopeRoot::project(project));
+        let snapshot = self.recompose(project, Writer::Held);
         let dependents: Vec<String> =
             snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
         if !dependents.is_empty() && !wish.cascade {
@@ -498,30 +556,31 @@ impl Engine {
         }
         let mut done = Vec::new();
         for id in dependents.iter().chain([&wish.id]) {
-            let snapshot = self.recompose(project);
+            let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, id, scope, wish.purge_data)?;
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
             let root = if removal.scope == "project" {
                 ScopeRoot::project(project)
             } else {
                 self.0.places.global_root()
             };
-            let lock = Self::lock(&root)?;
-            self.apply(&removal.plan, wish.ctx.umask)?;
+            let lock = self.lock(&root)?;
+            let applied = self.apply(&removal.plan, wish.ctx.umask)?;
             // The lock lies in a folder that goes when it is empty.
             drop(lock);
             apply::drop_empty_folders(&removal.plan);
+            applied.close();
             done.push(removal);
         }
-        let snapshot = self.recompose(project);
+        let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: done, snapshot })
     }
 
     fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {
         let _own = self.exclusive()?;
         let plan = lifecycle::plan_revoke(self, root, id)?;
-        self.apply(&plan, None)?;
-        let snapshot = self.recompose(project);
+        self.apply(&plan, None)?.close();
+        let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
     }
 }

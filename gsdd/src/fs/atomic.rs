@@ -7,6 +7,9 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+/// Characters that make the name of a temporary file unguessable.
+const NONCE: usize = 8;
+
 /// What to do with the permission bits of the written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -24,14 +27,38 @@ pub(crate) enum Mode {
 pub(crate) fn write(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let target = through_link(path)?;
     let folder = target.parent().ok_or_else(|| io::Error::other("a file needs a folder"))?;
-    let prefix =
-        target.file_name().map(|name| format!("{}.tmp.", name.to_string_lossy())).unwrap_or_default();
-    let mut temporary = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempfile_in(folder)?;
+    let mut temporary =
+        tempfile::Builder::new().prefix(&prefix(&target)).rand_bytes(NONCE).tempfile_in(folder)?;
     temporary.write_all(bytes)?;
     set_mode(temporary.as_file(), &target, mode)?;
     temporary.as_file().sync_all()?;
     temporary.persist(&target).map_err(|refused| refused.error)?;
     sync_folder(folder)
+}
+
+fn prefix(target: &Path) -> String {
+    target.file_name().map(|name| format!("{}.tmp.", name.to_string_lossy())).unwrap_or_default()
+}
+
+/// Removes what an interrupted [`write`] of `path` left beside it.
+pub(crate) fn remove_unfinished(path: &Path) {
+    let Ok(target) = through_link(path) else { return };
+    if let Some(folder) = target.parent() {
+        remove_temporaries(folder, &prefix(&target));
+    }
+}
+
+/// Removes the temporary files with this prefix; only a prefix and a nonce make a name of ours.
+pub(crate) fn remove_temporaries(folder: &Path, prefix: &str) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let nonce = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let is_ours = nonce
+            .is_some_and(|nonce| nonce.len() == NONCE && nonce.bytes().all(|b| b.is_ascii_alphanumeric()));
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes a file or a link, and flushes its folder. A missing file is fine.

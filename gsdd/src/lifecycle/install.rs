@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use gsd_proto::api::capability::NotWired;
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::{ConsentVerdict, Scope};
-use gsdd_core::ledger::{Entry, Pending, PendingKind};
+use gsdd_core::ledger::{Entry, MAX_SHARED, Pending, PendingKind, SharedEdit};
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
-use gsdd_core::projection;
+use gsdd_core::projection::{self, SharedFile, shared_file_of};
 use gsdd_core::runtime::WiringScope;
+use gsdd_core::text::shown;
 use gsdd_core::trust::{
     ExecutableState, FileFact, FileFacts, ReaskReason, UpdateFacts, reasons_to_ask_again, sha256,
 };
@@ -70,7 +71,8 @@ pub(crate) fn plan_install(
         ));
     }
 
-    let wirings = plan_targets(engine, staged, &mut state)?;
+    let shared = shared_files(engine, staged, &state, old.as_ref())?;
+    let wirings = plan_targets(engine, staged, &mut state, &shared)?;
     let (wired, not_wired) = achieved(&wirings, staged);
     let live = staged.root.bundle(&staged.id);
     let installed = BundleTree::read(&live, Reading::Installed).ok();
@@ -85,13 +87,15 @@ pub(crate) fn plan_install(
         source: staged.source.clone(),
         integrity: String::new(),
         files: vec![format!(".gsd/capabilities/{}", staged.id)],
-        shared_edits: old.as_ref().map(|entry| entry.shared_edits.clone()).unwrap_or_default(),
+        shared_edits: shared_edits(&shared, staged, old.as_ref()),
         pending: None,
         extra: old.as_ref().map(|entry| entry.extra.clone()).unwrap_or_default(),
     };
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
-    if same_content && unchanged_entry && no_wiring && !requires_consent && agreed_or_inert(agreed, staged) {
+    let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
+    let as_it_should_be = agreed_or_inert(agreed, staged) && stored && !is_launcher_lost(engine, &state);
+    if same_content && unchanged_entry && no_wiring && !requires_consent && as_it_should_be {
         return Ok(Prepared {
             plan: empty(staged),
             wired,
@@ -121,8 +125,9 @@ pub(crate) fn plan_install(
         roots: vec![staged.root.gsd(), ledger_path.clone(), state_path.clone()],
     };
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
-    builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
-    builder.consent(engine, staged, &entry);
+    let replaced =
+        builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
+    builder.consent(engine, staged, &entry, &mut state);
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
         builder.roots.extend(wiring.roots.iter().cloned());
@@ -142,7 +147,7 @@ pub(crate) fn plan_install(
         builder.steps.extend(wiring.emptied.iter().map(|path| Step::DropFolder { path: path.clone() }));
         builder.roots.extend(wiring.emptied.iter().cloned());
     }
-    builder.cleanup(staged);
+    builder.cleanup(staged, replaced);
     let verb = if old.is_some() { Verb::Update } else { Verb::Install };
     Ok(Prepared {
         plan: Plan { verb, id: staged.id.to_string(), roots: builder.roots, steps: builder.steps },
@@ -160,6 +165,11 @@ fn agreed_or_inert(agreed: bool, staged: &Staged) -> bool {
     agreed || (staged.root.scope == Scope::Global && !staged.disclosure.has_executable())
 }
 
+/// Registrations name a launcher that is not there.
+fn is_launcher_lost(engine: &Engine, state: &OwnState) -> bool {
+    state.anything_wired() && engine.client().is_some() && !engine.places().launcher().exists()
+}
+
 fn empty(staged: &Staged) -> Plan {
     Plan { verb: Verb::Install, id: staged.id.to_string(), roots: Vec::new(), steps: Vec::new() }
 }
@@ -168,6 +178,7 @@ fn plan_targets(
     engine: &Engine,
     staged: &Staged,
     state: &mut OwnState,
+    shared: &[SharedFile],
 ) -> Result<Vec<WiringPlan>, WireError> {
     let scope = match staged.root.scope {
         Scope::Project => WiringScope::Project,
@@ -175,13 +186,17 @@ fn plan_targets(
     };
     let project_root = (scope == WiringScope::Project).then_some(staged.project_root.as_path());
     // Hosts that have it already are kept: an update does not repeat what was chosen at the install.
-    let wished = staged.runtimes.clone().map(|mut wished| {
+    // Who names a file decides alone where it is registered.
+    let named = staged.runtimes.clone().or_else(|| (!shared.is_empty()).then(Vec::new));
+    let wished = named.map(|mut wished| {
         wished.extend(
             state
                 .targets
                 .values()
                 .filter(|target| {
-                    target.root == staged.root.dir && target.capabilities.contains_key(staged.id.as_str())
+                    target.root == staged.root.dir
+                        && target.capabilities.contains_key(staged.id.as_str())
+                        && shared_file_of(&target.runtime).is_none()
                 })
                 .map(|target| target.runtime.clone()),
         );
@@ -198,8 +213,24 @@ fn plan_targets(
         project_root,
     )?;
     let produced = produced(&staged.manifest, &staged.tree);
+    refuse_twice(staged, shared, &hosts)?;
     let mut wirings = Vec::new();
     let mut conflicts = Vec::new();
+    for file in shared {
+        let places = targets::shared_places(engine.places(), project_root);
+        let placement = match file.placement(scope, &places, &produced) {
+            Ok(placement) => placement,
+            Err(refused) => {
+                conflicts.push(not_for_this_file(file, &refused));
+                continue;
+            }
+        };
+        let key = TargetKey { runtime: file.place().id.clone(), scope, root: staged.root.dir.clone() };
+        let mut wiring = wiring::plan_wiring(state, &key, staged.id.as_str(), Some(&placement), file.place());
+        conflicts.extend(wiring::escaping(&wiring.roots, &staged.root.dir));
+        conflicts.append(&mut wiring.conflicts);
+        wirings.push(wiring);
+    }
     for host in &hosts {
         if !staged.manifest.supports_runtime(&host.descriptor.id) {
             let mut wiring = WiringPlan::default();
@@ -233,6 +264,90 @@ fn plan_targets(
             Err(error)
         }
     }
+}
+
+/// The files that the person named now or at an earlier install; upstream's are in the ledger alone.
+fn shared_files(
+    engine: &Engine,
+    staged: &Staged,
+    state: &OwnState,
+    old: Option<&Entry>,
+) -> Result<Vec<SharedFile>, WireError> {
+    if staged.shared_files.len() > MAX_SHARED {
+        return Err(WireError::new(
+            Code::UsageInvalid,
+            format!("more than {MAX_SHARED} files are named with --shared-file"),
+        ));
+    }
+    let root = &staged.root.dir;
+    let file =
+        |relative: &str| targets::shared_file(engine.shipped(), relative, root, &staged.ctx, engine.places());
+    let mut files =
+        staged.shared_files.iter().map(|relative| file(relative)).collect::<Result<Vec<_>, WireError>>()?;
+    let recorded = state
+        .targets
+        .values()
+        .filter(|target| target.root == *root && target.capabilities.contains_key(staged.id.as_str()));
+    let recorded = recorded.filter_map(|target| shared_file_of(&target.runtime));
+    let in_ledger = old.into_iter().flat_map(|entry| &entry.shared_edits).map(|edit| edit.file.as_str());
+    // A ledger may be forged; what it names and can't be used is not followed.
+    files.extend(recorded.chain(in_ledger).filter_map(|relative| file(relative).ok()));
+    files.sort_by(|left, right| left.relative().cmp(right.relative()));
+    files.dedup_by(|left, right| left.relative() == right.relative());
+    Ok(files)
+}
+
+/// The shared edits as the ledger records them; members of others stay.
+fn shared_edits(shared: &[SharedFile], staged: &Staged, old: Option<&Entry>) -> Vec<SharedEdit> {
+    let before = |relative: &str| {
+        old.into_iter().flat_map(|entry| &entry.shared_edits).find(|edit| edit.file == relative).cloned()
+    };
+    shared
+        .iter()
+        .map(|file| {
+            before(file.relative()).unwrap_or_else(|| SharedEdit {
+                file: file.relative().to_owned(),
+                marker: staged.id.to_string(),
+                extra: Map::new(),
+            })
+        })
+        .collect()
+}
+
+/// A host that reads the same hook from two places runs it twice.
+fn refuse_twice(
+    staged: &Staged,
+    shared: &[SharedFile],
+    hosts: &[targets::HostTarget<'_>],
+) -> Result<(), WireError> {
+    let (Some(file), Some(host)) = (shared.first(), hosts.first()) else { return Ok(()) };
+    if staged.manifest.hooks.is_empty() && staged.disclosure.servers.is_empty() {
+        return Ok(());
+    }
+    Err(WireError::new(
+        Code::ComposeCollision,
+        format!(
+            "{} would be registered twice: in {} and through {}",
+            staged.id,
+            shown(file.relative()),
+            host.descriptor.title
+        ),
+    )
+    .with_fix(
+        "name either --shared-file or --runtime; to change from one to the other, remove it first",
+        &["gsdctl", "remove", staged.id.as_str()],
+    ))
+}
+
+fn not_for_this_file(file: &SharedFile, refused: &[(String, String)]) -> WireError {
+    let reasons: Vec<String> =
+        refused.iter().map(|(surface, reason)| format!("{surface}: {reason}")).collect();
+    WireError::new(
+        Code::CompatRuntime,
+        format!("{} can't hold this capability: {}", shown(file.relative()), reasons.join("; ")),
+    )
+    .at_file(file.document())
+    .with_fix("install it without --shared-file, or ask the author", &[])
 }
 
 /// What is wired over all hosts; without any host, every surface that a host would have to read is not.
@@ -338,7 +453,7 @@ impl Builder {
         ledger: &std::path::Path,
         live: &std::path::Path,
         keep_bundle: bool,
-    ) {
+    ) -> Option<PathBuf> {
         let has_live = live.exists() && !keep_bundle;
         let stamp = format!("{}-{}", std::process::id(), clock::epoch_ms());
         let backup = staged.root.bundles().join(format!("{}.upgrading-{stamp}", staged.id));
@@ -347,7 +462,7 @@ impl Builder {
             pending: Some(Pending {
                 kind: if old.is_some() && has_live { PendingKind::Upgrade } else { PendingKind::Install },
                 backup_name: backup_name.filter(|_| has_live),
-                shared_files: Vec::new(),
+                shared_files: entry.shared_edits.iter().map(|edit| edit.file.clone()).collect(),
                 extra: Map::new(),
             }),
             ..old.cloned().unwrap_or_else(|| entry.clone())
@@ -373,12 +488,11 @@ impl Builder {
             self.steps.push(Step::Move { from: staging, to: live.to_owned() });
         }
         self.steps.push(ledger_step(Some(pending.to_value()), entry, true));
-        if has_live {
-            self.steps.push(Step::DropTree { path: backup });
-        }
+        // What was replaced is needed until everything behind the commit point is done: any of it can fail.
+        has_live.then_some(backup)
     }
 
-    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry) {
+    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
         if staged.root.scope != Scope::Project {
             return;
         }
@@ -394,6 +508,7 @@ impl Builder {
             &staged.signature,
             staged.content_hash.as_str(),
         );
+        self.folders(&store, state, &engine.places().global_root());
         self.roots.push(store.clone());
         self.steps.push(Step::Consent {
             path: store,
@@ -407,12 +522,10 @@ impl Builder {
     /// The launcher that registrations name, kept pointing at the installed client (D-04).
     fn launcher(&mut self, engine: &Engine, wirings: &[WiringPlan], state: &mut OwnState) {
         let Some(client) = engine.client() else { return };
-        if wirings.iter().all(|wiring| wiring.documents.is_empty()) {
-            return;
-        }
         let launcher = engine.places().launcher();
         let before = std::fs::read_link(&launcher).ok();
-        if before.as_deref() == Some(client) {
+        let registers = wirings.iter().any(|wiring| !wiring.documents.is_empty());
+        if before.as_deref() == Some(client) || !(registers || is_launcher_lost(engine, state)) {
             return;
         }
         self.folders(&launcher, state, &engine.places().global_root());
@@ -420,7 +533,8 @@ impl Builder {
         self.steps.push(Step::Link { path: launcher, before, after: Some(client.to_owned()) });
     }
 
-    fn cleanup(&mut self, staged: &Staged) {
+    fn cleanup(&mut self, staged: &Staged, replaced: Option<PathBuf>) {
+        self.steps.extend(replaced.map(|path| Step::DropTree { path }));
         self.steps.push(Step::DropFolder { path: staged.root.staging() });
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gsdd_core::manifest::Manifest;
-use gsdd_core::projection::{Produced, ProducedFile, ProducedServer};
+use gsdd_core::projection::{Produced, ProducedFile, ProducedHook, ProducedServer};
 use gsdd_core::text::shown;
 use serde_json::{Map, Value};
 
@@ -14,7 +14,15 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Produced {
     let mut produced = Produced {
         id: manifest.id.to_string(),
         title: manifest.title.clone(),
-        hooks: manifest.hooks.iter().map(|hook| (hook.event.clone(), hook.script.clone())).collect(),
+        hooks: manifest
+            .hooks
+            .iter()
+            .map(|hook| ProducedHook {
+                event: hook.event.clone(),
+                script: hook.script.clone(),
+                matcher: hook.matcher.clone(),
+            })
+            .collect(),
         ..Produced::default()
     };
     for stem in &manifest.skills {

@@ -1,17 +1,19 @@
 //! The plan of a removal: registrations first, files second, the ledger last.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gsd_proto::api::capability::NotWired;
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::consent::ConsentRecord;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
-use super::wiring;
 use super::{from_ledger, from_state};
+use super::{presumed, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
 
@@ -35,15 +37,16 @@ pub(crate) struct Removal {
 pub(crate) fn plan_remove(
     engine: &Engine,
     snapshot: &Snapshot,
+    ctx: &Context,
     id: &str,
     scope: Option<Scope>,
     purge_data: bool,
 ) -> Result<Removal, WireError> {
     let places = engine.places();
     let Ok(id) = CapabilityId::parse(id) else {
-        return Err(not_installed(id, snapshot));
+        return Err(not_installed(id, "remove", snapshot));
     };
-    let root = find_root(engine, snapshot, &id, scope)?;
+    let root = find_root(engine, snapshot, &id, scope, "remove")?;
     let ledger_path = root.ledger();
     let entry = shared_files::read_ledger(&ledger_path)
         .map_err(|failure| from_ledger(&ledger_path, &failure))?
@@ -51,6 +54,7 @@ pub(crate) fn plan_remove(
     let state_path = places.own_state();
     let (mut state, before_bytes) =
         OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
+    presumed::presume(engine, snapshot, ctx, &root, &mut state);
     let before_state = state.clone();
 
     let mut steps = Vec::new();
@@ -59,7 +63,7 @@ pub(crate) fn plan_remove(
     let mut left = Vec::new();
     let mut emptied = Vec::new();
     let mut files = Vec::new();
-    let places_of_it: Vec<TargetKey> = before_state
+    let mut places_of_it: Vec<TargetKey> = before_state
         .targets
         .values()
         .filter(|target| target.root == root.dir && target.capabilities.contains_key(id.as_str()))
@@ -69,8 +73,24 @@ pub(crate) fn plan_remove(
             root: root.dir.clone(),
         })
         .collect();
+    // What upstream wrote is in the ledger alone.
+    for edit in entry.iter().flat_map(|entry| &entry.shared_edits) {
+        if let Ok(file) = targets::shared_file(engine.shipped(), &edit.file, &root.dir, ctx, places) {
+            let runtime = file.place().id.clone();
+            if !places_of_it.iter().any(|key| key.runtime == runtime) {
+                places_of_it.push(TargetKey { runtime, scope: wiring_scope(&root), root: root.dir.clone() });
+            }
+        }
+    }
     for key in places_of_it {
-        let Some(descriptor) = engine.shipped().descriptors.get(&key.runtime) else {
+        let shared = shared_file_of(&key.runtime).and_then(|relative| {
+            targets::shared_file(engine.shipped(), relative, &root.dir, ctx, places).ok()
+        });
+        let descriptor = match &shared {
+            Some(file) => Some(file.place()),
+            None => engine.shipped().descriptors.get(&key.runtime),
+        };
+        let Some(descriptor) = descriptor else {
             left.push(NotWired {
                 surface: key.runtime.clone(),
                 reason: "this host is not described any more".to_owned(),
@@ -83,6 +103,12 @@ pub(crate) fn plan_remove(
             error.message = format!("{id} was not removed: {}", error.message);
             return Err(error.with_fix("then remove it again", &["gsdctl", "remove", id.as_str()]));
         }
+        if root.scope == Scope::Project
+            && let Some(mut error) = wiring::escaping(&wiring.roots, &root.dir).pop()
+        {
+            error.message = format!("{id} was not removed: {}", error.message);
+            return Err(error);
+        }
         roots.append(&mut wiring.roots);
         steps.append(&mut wiring.documents);
         files.append(&mut wiring.files);
@@ -91,7 +117,8 @@ pub(crate) fn plan_remove(
         left.append(&mut wiring.not_wired);
     }
     steps.append(&mut files);
-    let launcher_goes = before_state.anything_wired() && !state.anything_wired();
+    let launcher_stays = state.anything_wired();
+    let launcher_goes = before_state.anything_wired() && !launcher_stays;
     if launcher_goes && let Ok(target) = std::fs::read_link(places.launcher()) {
         roots.push(places.launcher());
         steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
@@ -99,12 +126,15 @@ pub(crate) fn plan_remove(
     revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
 
     let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
-    // Folders that are not empty stay, and stay recorded; the next install forgets those that are gone.
-    let created =
-        |dir: &std::path::Path| state.folders.get(&dir.display().to_string()).cloned().unwrap_or_default();
-    let mut folders = created(&root.dir);
-    if launcher_goes {
-        folders.extend(created(&places.gsd_home));
+    let mut folders = Vec::new();
+    let in_use = |dir: &Path| is_in_use(engine, snapshot, dir, &root, &id, launcher_stays);
+    for dir in [&root.dir, &places.gsd_home] {
+        let key = dir.display().to_string();
+        let created = state.folders.remove(&key).unwrap_or_default();
+        folders.extend(created.iter().cloned());
+        if in_use(dir) {
+            state.folders.insert(key, created);
+        }
     }
     steps.push(Step::WriteFile {
         path: state_path,
@@ -151,6 +181,37 @@ pub(crate) fn plan_remove(
     })
 }
 
+/// Whether something of ours stays below `dir` once `id` is gone from `root`: then the folders that we made stay on
+/// record, so that the last removal takes them along.
+fn is_in_use(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    dir: &Path,
+    root: &ScopeRoot,
+    id: &CapabilityId,
+    launcher_stays: bool,
+) -> bool {
+    let places = engine.places();
+    let goes = |other: &CapabilityId| other == id && dir == root.dir;
+    let ledger = ScopeRoot::project(dir).ledger();
+    let installed = shared_files::read_ledger(&ledger)
+        .map_or(true, |ledger| ledger.is_some_and(|ledger| ledger.iter().any(|entry| !goes(&entry.id))));
+    let agreed = || {
+        let project = real(&snapshot.project_root);
+        let (consents, _) = shared_files::read_consent(&places.consent_store());
+        let revoked = |record: &ConsentRecord| {
+            root.scope == Scope::Project && record.project_root == project && record.id == *id
+        };
+        consents.iter().any(|record| !revoked(&record))
+    };
+    installed || (dir == places.gsd_home && (launcher_stays || agreed()))
+}
+
+/// A project as the consent store names it.
+fn real(project: &Path) -> String {
+    std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
+}
+
 fn wiring_scope(root: &ScopeRoot) -> gsdd_core::runtime::WiringScope {
     match root.scope {
         Scope::Project => gsdd_core::runtime::WiringScope::Project,
@@ -159,11 +220,12 @@ fn wiring_scope(root: &ScopeRoot) -> gsdd_core::runtime::WiringScope {
 }
 
 /// The scope that has it: by ledger, by bundle, or by what we wired.
-fn find_root(
+pub(super) fn find_root(
     engine: &Engine,
     snapshot: &Snapshot,
     id: &CapabilityId,
     scope: Option<Scope>,
+    verb: &str,
 ) -> Result<ScopeRoot, WireError> {
     let project = ScopeRoot::project(&snapshot.project_root);
     let global = engine.places().global_root();
@@ -186,28 +248,29 @@ fn find_root(
             Code::UsageInvalid,
             format!("{id} is installed globally and in this project"),
         )
-        .with_fix("say which one", &["gsdctl", "remove", id.as_str(), "--scope", "global"])
-        .with_fix("or", &["gsdctl", "remove", id.as_str(), "--scope", "project"]));
+        .with_fix("say which one", &["gsdctl", verb, id.as_str(), "--scope", "global"])
+        .with_fix("or", &["gsdctl", verb, id.as_str(), "--scope", "project"]));
     }
     match having.pop() {
-        Some(root) if root.scope == Scope::Project && root.planted_link().is_some() => Err(WireError::new(
-            Code::PolicyBlocked,
-            format!("{} leads somewhere else, so nothing below it is deleted", root.gsd().display()),
-        )
-        .at_file(root.gsd())
-        .with_fix("remove the symlink yourself", &[])),
-        Some(root) => Ok(root),
-        None => Err(not_installed(id.as_str(), snapshot)),
+        Some(root) => match root.planted_link().filter(|_| root.scope == Scope::Project) {
+            Some(link) => Err(WireError::new(
+                Code::PolicyBlocked,
+                format!("{} leads somewhere else, so nothing behind it is changed", link.display()),
+            )
+            .at_file(link)
+            .with_fix("remove the symlink yourself", &[])),
+            None => Ok(root),
+        },
+        None => Err(not_installed(id.as_str(), verb, snapshot)),
     }
 }
 
-fn not_installed(id: &str, snapshot: &Snapshot) -> WireError {
+pub(super) fn not_installed(id: &str, verb: &str, snapshot: &Snapshot) -> WireError {
     if snapshot.composition.registry.get(id).is_some_and(|composed| composed.scope == Scope::FirstParty) {
         return WireError::new(
             Code::PolicyBlocked,
-            format!("{} is shipped with gsdd and can't be removed", shown(id)),
-        )
-        .with_fix("switch it off instead", &["gsdctl", "disable", id]);
+            format!("{} is shipped with gsdd, so there is nothing to {verb}", shown(id)),
+        );
     }
     let mut error = WireError::new(Code::NotFound, format!("{} is not installed", shown(id)));
     let close = snapshot
@@ -216,7 +279,7 @@ fn not_installed(id: &str, snapshot: &Snapshot) -> WireError {
         .map(|overlay| overlay.dir_name.as_str())
         .find(|name| name.starts_with(id) || id.starts_with(name) || name.contains(id));
     if let Some(close) = close.filter(|_| !id.is_empty()) {
-        error = error.with_fix("did you mean", &["gsdctl", "remove", close]);
+        error = error.with_fix("did you mean", &["gsdctl", verb, close]);
     }
     error.with_fix("see what is installed", &["gsdctl", "list"])
 }
@@ -233,9 +296,7 @@ fn revoke(
         return;
     }
     let store = engine.places().consent_store();
-    let project =
-        std::fs::canonicalize(&snapshot.project_root).unwrap_or_else(|_| snapshot.project_root.clone());
-    let project = project.to_string_lossy().into_owned();
+    let project = real(&snapshot.project_root);
     let (consents, _) = shared_files::read_consent(&store);
     if let Some(record) = consents.find(&project, id.as_str()) {
         roots.push(store.clone());

@@ -17,7 +17,7 @@ use gsdd_core::json;
 use gsdd_core::manifest::{Manifest, Problem, assess};
 use gsdd_core::source::SourceSpec;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
-use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
+use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
     ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, sha256,
@@ -25,10 +25,11 @@ use gsdd_core::trust::{
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
 
+use super::from_tree;
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::BundleTree;
-use crate::source::{self, Caller};
+use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::source::{self, Caller, Fetched};
 use crate::store::ScopeRoot;
 
 /// How long a staged bundle is kept for its commit.
@@ -36,12 +37,24 @@ const LIFETIME: Duration = Duration::from_secs(15 * 60);
 /// Bundles that wait at the same time.
 const MAX_WAITING: usize = 16;
 
+/// Where the bytes are taken from.
+#[derive(Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// A source spec.
+    Source(&'a str),
+    /// What lies in the scope already, to be agreed to as it is; with the source that the ledger records.
+    InPlace(&'a CapabilityId, &'a str),
+}
+
 /// What to stage.
 pub(crate) struct StageRequest<'a> {
     pub(crate) ctx: &'a Context,
-    pub(crate) spec: &'a str,
+    pub(crate) from: Origin<'a>,
     pub(crate) scope: Scope,
+    /// For an update: what the source has to hold.
+    pub(crate) expected: Option<&'a CapabilityId>,
     pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) shared_files: Vec<String>,
     pub(crate) offline: bool,
 }
 
@@ -54,6 +67,7 @@ pub(crate) struct Staged {
     pub(crate) root: ScopeRoot,
     pub(crate) project_root: PathBuf,
     pub(crate) runtimes: Option<Vec<String>>,
+    pub(crate) shared_files: Vec<String>,
     pub(crate) source: String,
     pub(crate) commit: Option<String>,
     pub(crate) content_hash: ContentHash,
@@ -117,32 +131,18 @@ pub(crate) fn stage(
     snapshot: &Snapshot,
     request: &StageRequest<'_>,
 ) -> Result<Staged, WireError> {
-    let spec = SourceSpec::parse(request.spec).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", shown(request.spec)));
-        if !refusal.hint.is_empty() {
-            error = error.with_fix(refusal.hint, &[]);
-        }
-        error
-    })?;
     let project_root = snapshot.project_root.clone();
     let root = match request.scope {
         Scope::Project => ScopeRoot::project(&project_root),
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
     };
     refuse_planted(&root)?;
-    judge_policy(&spec, &project_root)?;
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace)
-        .map_err(|error| WireError::new(Code::IoFailed, error.to_string()).at_file(&workspace))?;
-    let caller = Caller {
-        ctx: request.ctx,
-        workspace,
-        project_root: (request.scope == Scope::Project).then(|| project_root.clone()),
-        offline: request.offline,
+    let fetched = match request.from {
+        Origin::Source(spec) => fetch(engine, request, spec, &project_root)?,
+        Origin::InPlace(id, recorded) => in_place(&root.bundle(id), recorded, &project_root)?,
     };
-    let fetched = source::fetch(&spec, &caller)?;
-    let (id, manifest, warnings) = judge_manifest(engine, snapshot, &fetched.tree, request.scope)?;
+    let (id, manifest, warnings) =
+        judge_manifest(engine, snapshot, &fetched.tree, request.scope, request.expected)?;
     let facts = facts_of(&fetched.tree);
     let mut disclosure = Disclosure::collect(&manifest.raw);
     // The document of a command family instructs the agent as a skill does.
@@ -159,6 +159,7 @@ pub(crate) fn stage(
         root,
         project_root,
         runtimes: request.runtimes.clone(),
+        shared_files: request.shared_files.clone(),
         source: fetched.recorded,
         commit: fetched.commit,
         content_hash,
@@ -168,6 +169,54 @@ pub(crate) fn stage(
         warnings,
         since: Instant::now(),
     })
+}
+
+/// Takes the bundle from its source.
+fn fetch(
+    engine: &Engine,
+    request: &StageRequest<'_>,
+    raw: &str,
+    project_root: &std::path::Path,
+) -> Result<Fetched, WireError> {
+    let spec = SourceSpec::parse(raw).map_err(|refusal| {
+        let mut error =
+            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", source::printable(raw)));
+        if !refusal.hint.is_empty() {
+            error = error.with_fix(refusal.hint, &[]);
+        }
+        match known_registries(project_root) {
+            KnownRegistries::Open => error,
+            // Who repairs the spec is not surprised by the next refusal.
+            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
+        }
+    })?;
+    judge_policy(&spec, project_root)?;
+    let workspace = engine.places().state.join("fetch");
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
+    let caller = Caller {
+        ctx: request.ctx,
+        workspace,
+        project_root: (request.scope == Scope::Project).then(|| project_root.to_owned()),
+        offline: request.offline,
+    };
+    source::fetch(&spec, &caller)
+}
+
+/// Takes the bundle as it lies there, for instance because a colleague committed it to the project.
+fn in_place(
+    live: &std::path::Path,
+    recorded: &str,
+    project_root: &std::path::Path,
+) -> Result<Fetched, WireError> {
+    if let Ok(spec) = SourceSpec::parse(recorded) {
+        judge_policy(&spec, project_root)?;
+    }
+    let tree = BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))?;
+    Ok(Fetched { tree, recorded: recorded.to_owned(), commit: None })
 }
 
 fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
@@ -180,21 +229,27 @@ fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
     .with_fix("replace it by a folder, then run the same command again", &[]))
 }
 
-fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
-    let path = project_root.join(".planning").join("config.json");
-    let bytes = bounded_read::read(&path, MAX_FILE);
-    let policy = KnownRegistries::from_project_config(match &bytes {
+fn project_config(project_root: &std::path::Path) -> PathBuf {
+    project_root.join(".planning").join("config.json")
+}
+
+fn known_registries(project_root: &std::path::Path) -> KnownRegistries {
+    let bytes = bounded_read::read(&project_config(project_root), MAX_FILE);
+    KnownRegistries::from_project_config(match &bytes {
         Ok(bytes) => ConfigFile::Bytes(bytes),
         Err(ReadFailure::Missing) => ConfigFile::Absent,
         Err(_) => ConfigFile::Unreadable,
-    });
-    policy.judge(spec, None).map_err(|block| {
+    })
+}
+
+fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
+    known_registries(project_root).judge(spec, None).map_err(|block| {
         WireError::new(
             Code::PolicySourceBlocked,
             format!("{} may not be installed from: {block}", shown(spec.host().unwrap_or(&spec.recorded()))),
         )
-        .caused_by(format!("{} of this project", gsdd_core::source::policy::POLICY_KEY))
-        .at_file(&path)
+        .caused_by(format!("{POLICY_KEY} of this project"))
+        .at_file(project_config(project_root))
         .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
     })
 }
@@ -204,15 +259,26 @@ fn judge_manifest(
     snapshot: &Snapshot,
     tree: &BundleTree,
     scope: Scope,
+    expected: Option<&CapabilityId>,
 ) -> Result<(CapabilityId, Arc<Manifest>, Vec<String>), WireError> {
     let base = engine.base();
     let file = tree.file("capability.json").ok_or_else(|| {
         WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
-            .with_fix("point at the folder that holds it; for git: URL#ref:path/in/repo", &[])
+            .with_fix(
+                "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
+                &[],
+            )
     })?;
     let declared = json::parse_lenient(&file.bytes);
     let declared =
         declared.as_ref().and_then(|value| value.get("id")).and_then(Value::as_str).unwrap_or_default();
+    if let Some(expected) = expected.filter(|expected| expected.as_str() != declared) {
+        return Err(WireError::new(
+            Code::ComposeCollision,
+            format!("the source of {expected} now holds {}", shown(declared)),
+        )
+        .with_fix("remove the one and install the other", &["gsdctl", "remove", expected.as_str()]));
+    }
     // The folder is named after the id, so the rule that both agree can't fail here; every other rule can.
     let assessed = assess(declared, &file.bytes, base.contract());
     let Some(manifest) = assessed.manifest.clone().filter(|_| assessed.problems.is_empty()) else {
@@ -310,7 +376,8 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
     let mut error = WireError::new(Code::ManifestInvalid, what).at_file(file);
     if let Some(first) = problems.first() {
         error = error.at_pointer(first.pointer.clone());
-        error.where_.get_or_insert_default().line = Some(first.line);
+        // A rule about the whole capability has no line.
+        error.where_.get_or_insert_default().line = Some(first.line).filter(|line| *line > 0);
     }
     for problem in problems {
         let place = if problem.line == 0 {

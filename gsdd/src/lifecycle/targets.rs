@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, Context, WireError};
-use gsdd_core::projection::HostPlaces;
+use gsdd_core::projection::{HostPlaces, SharedFile};
 use gsdd_core::runtime::{Descriptor, PathFacts, WiringScope};
 use gsdd_core::text::{always_shell_quoted, shell_quoted, shown};
 
@@ -28,18 +28,54 @@ pub(crate) fn host_places(
     let facts = PathFacts { home: &home, env: &ctx.env, exists: &|path| Path::new(path).exists() };
     let config_home = PathBuf::from(descriptor.config_home.resolve(&facts).ok()?);
     let config_home = if config_home.is_absolute() { config_home } else { ctx.cwd.join(config_home) };
-    let launcher_path = places.launcher();
-    // The same word in every file: hosts run identical commands once, even when two files register them.
-    let launcher_word = match launcher_path.strip_prefix(&places.user_home) {
-        Ok(below) => format!("\"$HOME\"/{}", shell_quoted(&below.to_string_lossy())),
-        Err(_) => always_shell_quoted(&launcher_path.to_string_lossy()),
-    };
     Some(HostPlaces {
         moved: descriptor.config_home.moved_by(&facts).is_some(),
         config_home,
         project_root: project_root.map(ToOwned::to_owned),
-        launcher_word,
-        launcher_path,
+        launcher_word: launcher_word(places),
+        launcher_path: places.launcher(),
+    })
+}
+
+/// The launcher in a shell line. The same word in every file: hosts run identical commands once, even when two files
+/// register them.
+fn launcher_word(places: &Places) -> String {
+    let path = places.launcher();
+    match path.strip_prefix(&places.user_home) {
+        Ok(below) => format!("\"$HOME\"/{}", shell_quoted(&below.to_string_lossy())),
+        Err(_) => always_shell_quoted(&path.to_string_lossy()),
+    }
+}
+
+/// The folders that a shared file needs: the launcher, and no host's.
+pub(crate) fn shared_places(places: &Places, project_root: Option<&Path>) -> HostPlaces {
+    HostPlaces {
+        config_home: places.gsd_home.clone(),
+        moved: false,
+        project_root: project_root.map(ToOwned::to_owned),
+        launcher_word: launcher_word(places),
+        launcher_path: places.launcher(),
+    }
+}
+
+/// The file that the person named, below the folder of the scope.
+///
+/// # Errors
+/// When the path could lead out of that folder (T43).
+pub(crate) fn shared_file(
+    shipped: &Shipped,
+    relative: &str,
+    root: &Path,
+    ctx: &Context,
+    places: &Places,
+) -> Result<SharedFile, WireError> {
+    let hosts = shipped
+        .descriptors
+        .values()
+        .filter_map(|descriptor| Some((descriptor, host_places(descriptor, ctx, places, None)?.config_home)));
+    SharedFile::new(root, relative, hosts).map_err(|refusal| {
+        WireError::new(Code::UsageInvalid, format!("--shared-file {}: {refusal}", shown(relative)))
+            .with_fix(format!("name it relative to {}", shown(&root.to_string_lossy())), &[])
     })
 }
 

@@ -10,8 +10,12 @@ use std::path::{Path, PathBuf};
 use gsd_proto::api::capability::NotWired;
 use gsd_proto::{Code, WireError};
 use gsdd_core::lifecycle::{FileBytes, Step};
+use gsdd_core::projection::edit::marked::{MARKER, is_marked};
 use gsdd_core::projection::edit::{self, Dialect, EditRefusal, Insert, Target, Undo};
-use gsdd_core::projection::{EntryKind, PlacedEntry, Placement, is_dispatcher, is_server_launcher};
+use gsdd_core::projection::{
+    EntryKind, HookEntry, PlacedEntry, Placement, belongs_to, is_dispatcher, is_script_launcher,
+    is_server_launcher, is_upstream_registration, names_script, shared_file_of,
+};
 use gsdd_core::runtime::{Descriptor, Surfaces};
 use gsdd_core::text::shown;
 use gsdd_core::trust::sha256;
@@ -61,7 +65,18 @@ pub(crate) fn plan_wiring(
     let folders = state.folders.entry(key.text()).or_default();
     plan_files(&mut plan, &old, &mut new, wanted, folders, id);
     if let Some(surfaces) = &descriptor.surfaces {
-        plan_documents(&mut plan, &mut target, &old, &mut new, wanted, id, descriptor, surfaces);
+        plan_documents(
+            &mut plan,
+            &mut target,
+            &old,
+            &mut new,
+            folders,
+            key,
+            wanted,
+            id,
+            descriptor,
+            surfaces,
+        );
     }
     for (surface, reason) in wanted.map(|wanted| wanted.degraded.as_slice()).unwrap_or_default() {
         plan.not_wired.push(NotWired { surface: surface.clone(), reason: reason.clone() });
@@ -119,7 +134,11 @@ fn plan_files(
             }
             continue;
         }
-        new.files.push(WiredFile { path: file.path.clone(), sha256: sha256(&file.bytes) });
+        new.files.push(WiredFile {
+            path: file.path.clone(),
+            sha256: sha256(&file.bytes),
+            surface: file.surface.clone(),
+        });
         if !plan.wired.contains(&file.surface) {
             plan.wired.push(file.surface.clone());
         }
@@ -148,6 +167,9 @@ fn plan_files(
         match current(&file.path) {
             Ok(None) => {}
             Ok(Some(bytes)) if sha256(&bytes) == file.sha256 => {
+                if wanted.is_none() && !file.surface.is_empty() && !plan.wired.contains(&file.surface) {
+                    plan.wired.push(file.surface.clone());
+                }
                 plan.roots.push(file.path.clone());
                 plan.files.push(Step::RemoveFile {
                     path: file.path.clone(),
@@ -173,6 +195,8 @@ fn plan_documents(
     target: &mut WiringTarget,
     old: &CapabilityWiring,
     new: &mut CapabilityWiring,
+    created: &mut Vec<PathBuf>,
+    key: &TargetKey,
     wanted: Option<&Placement>,
     id: &str,
     descriptor: &Descriptor,
@@ -184,6 +208,7 @@ fn plan_documents(
         by_document.entry(entry.document.clone()).or_default().inserts.push(entry);
         match &entry.what {
             EntryKind::Event(event) => new.events.push(event.clone()),
+            EntryKind::Script(hook) => new.scripts.push(hook.clone()),
             EntryKind::Server(name) => {
                 if let Insert::Member { value, .. } = &entry.insert {
                     new.servers.insert(name.clone(), value.clone());
@@ -191,10 +216,15 @@ fn plan_documents(
             }
         }
     }
+    if let Some(file) = shared_file_of(&key.runtime) {
+        // Upstream may have written into it before we did.
+        let changes = by_document.entry(key.root.join(file)).or_default();
+        changes.shared = Some(SharedHooks { wanted: new.scripts.clone(), recorded: old.scripts.clone() });
+    }
     // What this capability had and nobody needs any more goes out of every document we ever wrote it into.
     for (path, record) in &target.documents {
         let changes = by_document.entry(path.clone()).or_default();
-        changes.undo = Some(record.undo.clone());
+        changes.record = Some(record.clone());
         changes.drop_events = old
             .events
             .iter()
@@ -212,18 +242,27 @@ fn plan_documents(
         let known = old.servers.clone();
         match edit_document(&path, &changes, &known, id, descriptor, surfaces) {
             Ok(edited) => {
-                plan.wired.extend(edited.wired);
+                for surface in edited.wired {
+                    // Each document is asked to drop the same entries; told is each of them once.
+                    if !plan.wired.contains(&surface) {
+                        plan.wired.push(surface);
+                    }
+                }
+                plan.not_wired.extend(edited.left);
                 if let Some(step) = edited.step {
                     plan.roots.push(path.clone());
                     for folder in edited.folders {
                         plan.roots.push(folder.clone());
+                        if !created.contains(&folder) {
+                            created.push(folder.clone());
+                        }
                         plan.documents.push(Step::MakeFolder { path: folder });
                     }
                     plan.documents.push(step);
                 }
-                match edited.undo {
-                    Some(undo) => {
-                        target.documents.insert(path, DocumentRecord { undo });
+                match edited.record {
+                    Some(record) => {
+                        target.documents.insert(path, record);
                     }
                     None => {
                         target.documents.remove(&path);
@@ -245,14 +284,53 @@ struct Changes<'a> {
     inserts: Vec<&'a PlacedEntry>,
     drop_events: Vec<String>,
     drop_servers: BTreeMap<String, Value>,
-    undo: Option<Undo>,
+    record: Option<DocumentRecord>,
+    /// For a shared file: the hooks in it.
+    shared: Option<SharedHooks>,
+}
+
+/// The hooks that a capability should have in a shared file, and those that our records say it has.
+struct SharedHooks {
+    wanted: Vec<HookEntry>,
+    recorded: Vec<HookEntry>,
+}
+
+impl SharedHooks {
+    /// Whether a handler under `event` is the registration of `hook`.
+    fn is(&self, handler: &Value, event: &str, hook: &HookEntry, id: &str) -> bool {
+        let recorded = || self.recorded.iter().any(|old| old.event == event && old.script == hook.script);
+        hook.event == event
+            && (is_script_launcher(handler, id, &hook.script)
+                || (names_script(handler, &hook.script)
+                    && !is_upstream_registration(handler, id)
+                    && (belongs_to(handler, id) || recorded())))
+    }
+
+    /// Whether what is in the file may stay for `hook`: its matcher is none that an update changes.
+    fn may_stay(&self, hook: &HookEntry) -> bool {
+        let mut old = self
+            .recorded
+            .iter()
+            .filter(|old| old.event == hook.event && old.script == hook.script)
+            .peekable();
+        old.peek().is_none() || old.any(|old| old.matcher == hook.matcher)
+    }
+
+    /// Whether a handler under `event` is of this capability and has to go.
+    fn goes(&self, handler: &Value, event: &str, id: &str) -> bool {
+        let ours =
+            belongs_to(handler, id) || self.recorded.iter().any(|old| self.is(handler, event, old, id));
+        ours && !self.wanted.iter().any(|hook| self.may_stay(hook) && self.is(handler, event, hook, id))
+    }
 }
 
 struct Edited {
     step: Option<Step>,
     folders: Vec<PathBuf>,
-    undo: Option<Undo>,
+    record: Option<DocumentRecord>,
     wired: Vec<String>,
+    /// What the person made their own.
+    left: Vec<NotWired>,
 }
 
 fn edit_document(
@@ -272,7 +350,14 @@ fn edit_document(
             .map_err(|refusal| unparsable(path, &refusal, changes))?,
         None => (changes.inserts.first().map_or(Dialect::StrictJson, |entry| entry.dialect), Value::Null),
     };
-    let mut undo = changes.undo.clone().unwrap_or_default();
+    let mut undo = changes.record.as_ref().map(|record| record.undo.clone()).unwrap_or_default();
+    if let (Some(record), Some(bytes)) = (&changes.record, &original)
+        && record.sha256 != sha256(bytes)
+    {
+        // Somebody else wrote the file since: it is theirs, also when nothing else is left in it.
+        undo.file_created = false;
+        undo.blank_file = None;
+    }
     let mut text = original.clone();
     let mut wired = Vec::new();
 
@@ -286,7 +371,7 @@ fn edit_document(
     }
     let mut inserts = Vec::new();
     for entry in &changes.inserts {
-        match present(entry, &document, known_servers, id, descriptor, surfaces) {
+        match present(entry, &document, known_servers, changes.shared.as_ref(), id, descriptor, surfaces) {
             Presence::Ours => {}
             Presence::Absent => inserts.push(entry.insert.clone()),
             Presence::Outdated(container) => {
@@ -312,17 +397,42 @@ fn edit_document(
     for event in &changes.drop_events {
         wired.push(format!("hook {event}"));
     }
-    for name in changes.drop_servers.keys() {
-        wired.push(format!("MCP server {}", shown(name)));
+    for hook in changes
+        .shared
+        .iter()
+        .flat_map(|shared| shared.recorded.iter().filter(|hook| !shared.wanted.contains(hook)))
+    {
+        wired.push(format!("hook {} ({})", shown(&hook.event), shown(&hook.script)));
+    }
+    let mut left = Vec::new();
+    for (name, value) in &changes.drop_servers {
+        let surface = format!("MCP server {}", shown(name));
+        let now = surfaces
+            .mcp
+            .as_ref()
+            .and_then(|mcp| member(&document, &mcp.container))
+            .and_then(|servers| servers.get(name));
+        match now {
+            None => {}
+            Some(now) if is_same_server(now, value) || is_server_launcher(now, id, name) => {
+                wired.push(surface);
+            }
+            Some(_) => left.push(NotWired {
+                surface,
+                reason: format!("it was changed by hand in {}, so it stays", shown(&path.to_string_lossy())),
+            }),
+        }
     }
     if text == original {
-        let undo = (!undo.is_empty()).then_some(undo).or_else(|| changes.undo.clone());
-        return Ok(Edited { step: None, folders: Vec::new(), undo, wired });
+        let record =
+            (!undo.is_empty()).then(|| record_of(undo, text.as_deref())).or_else(|| changes.record.clone());
+        return Ok(Edited { step: None, folders: Vec::new(), record, wired, left });
     }
     judge_whole(path, original.as_deref(), text.as_deref(), dialect, surfaces)?;
     let folders = if text.is_some() && original.is_none() { missing_folders(path) } else { Vec::new() };
     let why = format!("{} registrations", descriptor.title);
-    let (step, undo) = match (text, original) {
+    let record = Some(record_of(undo, text.as_deref()));
+    let (step, record) = match (text, original) {
         (Some(after), before) => {
             let step = Step::WriteFile {
                 path: path.to_owned(),
@@ -331,14 +441,18 @@ fn edit_document(
                 mode: None,
                 why,
             };
-            (Some(step), Some(undo))
+            (Some(step), record)
         }
         (None, Some(before)) => {
             (Some(Step::RemoveFile { path: path.to_owned(), before: FileBytes(before), why }), None)
         }
         (None, None) => (None, None),
     };
-    Ok(Edited { step, folders, undo, wired })
+    Ok(Edited { step, folders, record, wired, left })
+}
+
+fn record_of(undo: Undo, text: Option<&[u8]>) -> DocumentRecord {
+    DocumentRecord { undo, sha256: text.map(sha256).unwrap_or_default() }
 }
 
 /// What goes out of a document: per handler, so that what the person added to our group stays (FR-004).
@@ -363,6 +477,18 @@ fn take_out(
                 .push((container, Box::new(move |handler| is_dispatcher(handler, event, &descriptor.id))));
         }
     }
+    if let (Some(shared), Some(hooks)) = (&changes.shared, &surfaces.hooks) {
+        for event in member(document, &hooks.container)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(event, _)| event)
+        {
+            let mut container = hooks.container.clone();
+            container.push(event.clone());
+            handlers.push((container, Box::new(move |handler| shared.goes(handler, event, id))));
+        }
+    }
     let inner = surfaces.hooks.as_ref().map(|hooks| hooks.group.handlers.as_str()).unwrap_or_default();
     let mut targets: Vec<Target<'_>> = handlers
         .iter()
@@ -371,7 +497,21 @@ fn take_out(
     if let Some(mcp) = &surfaces.mcp {
         for (name, value) in &changes.drop_servers {
             let now = member(document, &mcp.container).and_then(|servers| servers.get(name));
-            if now.is_some_and(|now| now == value || is_server_launcher(now, id, name)) {
+            if now.is_some_and(|now| is_same_server(now, value) || is_server_launcher(now, id, name)) {
+                targets.push(Target::Member { container: &mcp.container, key: name });
+            }
+        }
+    }
+    if let (Some(_), Some(mcp)) = (&changes.shared, &surfaces.mcp) {
+        let wanted = |name: &str| {
+            changes
+                .inserts
+                .iter()
+                .any(|entry| matches!(&entry.what, EntryKind::Server(server) if server == name))
+        };
+        let servers = member(document, &mcp.container).and_then(Value::as_object).into_iter().flatten();
+        for (name, _) in servers.filter(|(name, now)| is_marked(now, id) && !wanted(name)) {
+            if !changes.drop_servers.contains_key(name) {
                 targets.push(Target::Member { container: &mcp.container, key: name });
             }
         }
@@ -394,32 +534,96 @@ fn present(
     entry: &PlacedEntry,
     document: &Value,
     known_servers: &BTreeMap<String, Value>,
+    shared: Option<&SharedHooks>,
     id: &str,
     descriptor: &Descriptor,
     surfaces: &Surfaces,
 ) -> Presence {
     match (&entry.what, &entry.insert) {
         (EntryKind::Event(event), Insert::Item { container, .. }) => {
-            let inner =
-                surfaces.hooks.as_ref().map(|hooks| hooks.group.handlers.as_str()).unwrap_or_default();
-            let groups = member(document, container).and_then(Value::as_array).into_iter().flatten();
-            let handlers = groups.filter_map(|group| group.get(inner)?.as_array()).flatten();
-            let found = handlers.into_iter().any(|handler| is_dispatcher(handler, event, &descriptor.id));
+            let found = handlers(document, container, surfaces)
+                .any(|handler| is_dispatcher(handler, event, &descriptor.id));
             if found { Presence::Ours } else { Presence::Absent }
+        }
+        (EntryKind::Script(hook), Insert::Item { container, .. }) => {
+            let stays = shared.filter(|shared| shared.may_stay(hook)).is_some_and(|shared| {
+                handlers(document, container, surfaces)
+                    .any(|handler| shared.is(handler, &hook.event, hook, id))
+            });
+            if stays { Presence::Ours } else { Presence::Absent }
         }
         (EntryKind::Server(name), Insert::Member { container, value, .. }) => {
             match member(document, container).and_then(|servers| servers.get(name)) {
                 None => Presence::Absent,
                 Some(now) if now == value => Presence::Ours,
-                Some(now) if known_servers.get(name) == Some(now) || is_server_launcher(now, id, name) => {
+                Some(now)
+                    if known_servers.get(name).is_some_and(|known| is_same_server(now, known))
+                        || (shared.is_some() && is_marked(now, id))
+                        || is_server_launcher(now, id, name) =>
+                {
                     Presence::Outdated(container.clone())
                 }
                 Some(_) => Presence::Foreign,
             }
         }
-        (EntryKind::Event(_), Insert::Member { .. }) | (EntryKind::Server(_), Insert::Item { .. }) => {
-            Presence::Absent
+        (EntryKind::Event(_) | EntryKind::Script(_), Insert::Member { .. })
+        | (EntryKind::Server(_), Insert::Item { .. }) => Presence::Absent,
+    }
+}
+
+/// What of a placement lies in the host, whoever wrote it there: files with these very bytes, and entries that do what
+/// ours do.
+pub(super) fn found(placement: &Placement, id: &str, descriptor: &Descriptor) -> CapabilityWiring {
+    let mut found = CapabilityWiring::default();
+    for file in &placement.files {
+        if current(&file.path).is_ok_and(|now| now.as_deref() == Some(file.bytes.as_slice())) {
+            found.files.push(WiredFile {
+                path: file.path.clone(),
+                sha256: sha256(&file.bytes),
+                surface: file.surface.clone(),
+            });
         }
+    }
+    let Some(surfaces) = &descriptor.surfaces else { return found };
+    for entry in &placement.entries {
+        let Ok(Some(bytes)) = current(&entry.document) else { continue };
+        let Ok(document) = edit::dialect_of(&bytes).and_then(|dialect| edit::read(&bytes, dialect)) else {
+            continue;
+        };
+        let presence = present(entry, &document, &BTreeMap::new(), None, id, descriptor, surfaces);
+        if !matches!(presence, Presence::Ours | Presence::Outdated(_)) {
+            continue;
+        }
+        match (&entry.what, &entry.insert) {
+            (EntryKind::Event(event), _) => found.events.push(event.clone()),
+            (EntryKind::Server(name), Insert::Member { value, .. }) => {
+                found.servers.insert(name.clone(), value.clone());
+            }
+            (EntryKind::Server(_), Insert::Item { .. }) | (EntryKind::Script(_), _) => {}
+        }
+    }
+    found
+}
+
+/// The handlers in all groups of a list.
+fn handlers<'a>(
+    document: &'a Value,
+    container: &[String],
+    surfaces: &'a Surfaces,
+) -> impl Iterator<Item = &'a Value> {
+    let inner = surfaces.hooks.as_ref().map(|hooks| hooks.group.handlers.as_str()).unwrap_or_default();
+    let groups = member(document, container).and_then(Value::as_array).into_iter().flatten();
+    groups.filter_map(move |group| group.get(inner)?.as_array()).flatten()
+}
+
+/// Whether two entries of a server are the same but for the mark, which hosts may drop.
+fn is_same_server(now: &Value, recorded: &Value) -> bool {
+    match (now, recorded) {
+        (Value::Object(now), Value::Object(recorded)) => {
+            let plain = |(name, _): &(&String, &Value)| name.as_str() != MARKER;
+            now.iter().filter(plain).eq(recorded.iter().filter(plain))
+        }
+        _ => now == recorded,
     }
 }
 
@@ -479,7 +683,7 @@ fn current(path: &Path) -> Result<Option<Vec<u8>>, ReadFailure> {
 /// A skill folder with upstream's marker of this very capability is a projection of the same bundle.
 fn is_adoptable(path: &Path, id: &str) -> bool {
     path.ancestors().skip(1).take(8).any(|folder| {
-        bounded_read::read(&folder.join(".gsd-capability-skill"), 1024)
+        bounded_read::read(&folder.join(gsdd_core::projection::SKILL_MARKER), 1024)
             .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).trim() == id)
     })
 }

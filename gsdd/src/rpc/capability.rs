@@ -4,42 +4,67 @@ use std::sync::Arc;
 
 use gsd_proto::api::capability::{
     Commit, CommitParams, Discard, DiscardParams, Done, Outcome, Remove, RemoveParams, Stage, StageParams,
-    StageResult,
+    StageResult, State, StateParams, StateResult,
 };
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::loop_hooks::capability_states;
+use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
-use super::{register, wire};
+use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::RemoveWish;
-use crate::lifecycle::{self, StageRequest};
+use crate::lifecycle::{self, Installed, Origin, StageRequest};
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
     register::<Stage, _, _>(module, stage)?;
     register::<Commit, _, _>(module, commit)?;
     register::<Discard, _, _>(module, discard)?;
-    register::<Remove, _, _>(module, remove)
+    register::<Remove, _, _>(module, remove)?;
+    register::<State, _, _>(module, state)
 }
 
 async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireError> {
-    let scope = wire::scope(params.scope.as_deref())?.unwrap_or(Scope::Global);
+    let scope = wire::scope(params.scope.as_deref())?;
     let engine = app.engine.clone();
+    if lifecycle::is_unsettled(&engine) {
+        // Another process of this home died at work, or is at work: in both cases its end is waited for.
+        let _ = engine.sweep().await;
+    }
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
     // Fetching blocks, and takes as long as the source does.
     let work = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         move || {
+            let installed = params
+                .update
+                .as_deref()
+                .or(params.grant.as_deref())
+                .map(|id| Installed::find(&engine, &snapshot, &params.ctx, id, scope))
+                .transpose()?;
+            let from = match &installed {
+                None => Origin::Source(&params.spec),
+                Some(installed) if params.grant.is_some() => {
+                    Origin::InPlace(&installed.entry.id, &installed.entry.source)
+                }
+                Some(installed) => Origin::Source(&installed.entry.source),
+            };
             let request = StageRequest {
-                ctx: &params.ctx,
-                spec: &params.spec,
-                scope,
+                ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
+                from,
+                scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
+                expected: installed.as_ref().map(|installed| &installed.entry.id),
                 runtimes: params.runtimes.clone(),
+                shared_files: params.shared_files.clone(),
                 offline: params.offline,
             };
             let staged = lifecycle::stage(&engine, &snapshot, &request)?;
+            if let (Some(installed), None) = (&installed, &params.grant) {
+                installed.judge(&staged, params.allow_downgrade)?;
+            }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
             Ok::<_, WireError>((staged, prepared))
         }
@@ -66,12 +91,45 @@ async fn discard(app: Arc<App>, params: DiscardParams) -> Result<Done, WireError
     })
 }
 
+async fn state(app: Arc<App>, params: StateParams) -> Result<StateResult, WireError> {
+    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
+    let config_home = loop_hooks::config_home(
+        &app.engine,
+        &snapshot,
+        &params.ctx,
+        params.runtime.as_deref(),
+        params.config_dir.as_deref(),
+    )?;
+    let enabled = snapshot.enabled_skills(config_home.as_deref());
+    let mut capabilities = capability_states(&snapshot.composition.registry, &enabled, &snapshot.config);
+    if let Some(id) = &params.id {
+        capabilities.retain(|row| row["id"] == id.as_str());
+        if capabilities.is_empty() {
+            return Err(WireError::new(Code::NotFound, format!("{} is not composed here", shown(id)))
+                .with_fix("see what is installed, and why it does not compose", &["gsdctl", "list"]));
+        }
+    }
+    Ok(StateResult {
+        snapshot: snapshot.generation,
+        warnings: wire::warnings(&snapshot),
+        runtime_config_dir: config_home,
+        capabilities,
+    })
+}
+
 async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireError> {
     let scope = wire::scope(params.scope.as_deref())?;
     let project = app.engine.project_of(&params.ctx);
     if params.dry_run {
         let snapshot = app.engine.snapshot(&project).await?;
-        let removal = lifecycle::plan_remove(&app.engine, &snapshot, &params.id, scope, params.purge_data)?;
+        let removal = lifecycle::plan_remove(
+            &app.engine,
+            &snapshot,
+            &params.ctx,
+            &params.id,
+            scope,
+            params.purge_data,
+        )?;
         return Ok(wire::removed(&[removal], "planned", &snapshot));
     }
     let wish = RemoveWish {

@@ -41,7 +41,7 @@ async fn server(app: Arc<App>, params: McpResolveParams) -> Result<LaunchPlan, W
     blocking(move || resolve_server(&engine, &snapshot, &params)).await
 }
 
-async fn blocking(
+pub(super) async fn blocking(
     work: impl FnOnce() -> Result<LaunchPlan, WireError> + Send + 'static,
 ) -> Result<LaunchPlan, WireError> {
     tokio::task::spawn_blocking(work)
@@ -150,7 +150,7 @@ fn resolve_server(
 }
 
 /// The installed bundle of a capability, with the agreed bytes.
-fn verified<'a>(
+pub(super) fn verified<'a>(
     engine: &Engine,
     snapshot: &'a Snapshot,
     id: &str,
@@ -191,7 +191,12 @@ fn verified<'a>(
     Ok((overlay, runnable))
 }
 
-fn plan(overlay: &Overlay, snapshot: &Snapshot, runnable: &Runnable, argv: Vec<String>) -> LaunchPlan {
+pub(super) fn plan(
+    overlay: &Overlay,
+    snapshot: &Snapshot,
+    runnable: &Runnable,
+    argv: Vec<String>,
+) -> LaunchPlan {
     LaunchPlan {
         snapshot: snapshot.generation,
         warnings: wire::warnings(snapshot),

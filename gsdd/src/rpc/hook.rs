@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gsd_proto::api::command::LaunchPlan;
 use gsd_proto::api::hook::{
     Evaluate, EvaluateParams, EvaluateResult, HookRow, HostReply, List, ListParams, ListResult, Report,
-    ReportParams, ReportResult, Run, Script,
+    ReportParams, ReportResult, Resolve, ResolveParams, Run, Script,
 };
 use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::ConsentVerdict;
 use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
+use gsdd_core::projection::shared_file_of;
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
-use super::{register, wire};
+use super::{command, register, wire};
 use crate::app::App;
 use crate::engine::{Engine, NotRunnable, Overlay, Snapshot, WiredHook};
 use crate::hook_runs::HookKey;
@@ -27,6 +30,7 @@ const DEFAULT_TIMEOUT_MS: u64 = 60_000;
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
     register::<Evaluate, _, _>(module, evaluate)?;
     register::<Report, _, _>(module, report)?;
+    register::<Resolve, _, _>(module, resolve)?;
     register::<List, _, _>(module, list)
 }
 
@@ -38,12 +42,21 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     {
         params.ctx.cwd = cwd.into();
     }
-    let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
     let rule = place.events.get(&params.event);
-    let matching = matching(&snapshot, descriptor, rule, &params);
-    if matching.is_empty() {
+    let project = app.engine.project_of(&params.ctx);
+    let snapshot = app.engine.snapshot_for_hooks(&project).await?;
+    let generation = snapshot.generation;
+    let mut found = vec![(matching(&snapshot, descriptor, rule, &params), snapshot)];
+    for outer in app.engine.projects_around(&project) {
+        let snapshot = app.engine.snapshot_for_hooks(&outer).await?;
+        let mut hooks = matching(&snapshot, descriptor, rule, &params);
+        hooks.retain(|hook| snapshot.overlays.get(hook.overlay).is_some_and(|overlay| overlay.root == outer));
+        found.push((hooks, snapshot));
+    }
+    found.retain(|(hooks, _)| !hooks.is_empty());
+    if found.is_empty() {
         return Ok(EvaluateResult {
-            snapshot: snapshot.generation,
+            snapshot: generation,
             reply: Some(HostReply::default()),
             ..EvaluateResult::default()
         });
@@ -53,10 +66,18 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     // Verifying reads files when they changed.
     let event = params.event.clone();
     let result = tokio::task::spawn_blocking({
-        let snapshot = Arc::clone(&snapshot);
         let host = params.host.clone();
         let event = params.event.clone();
-        move || scripts(&engine, &snapshot, &matching, &params.ctx, &host, &event, timeout_ms)
+        move || {
+            let (mut all, mut notices) = (Vec::new(), Vec::new());
+            for (hooks, snapshot) in &found {
+                let (scripts, said) =
+                    scripts(&engine, snapshot, hooks, &params.ctx, &host, &event, timeout_ms);
+                all.extend(scripts);
+                notices.extend(said);
+            }
+            (all, notices)
+        }
     });
     let (scripts, notices) =
         result.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
@@ -65,7 +86,7 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
         (true, None) => Some(HostReply::default()),
         (false, _) => None,
     };
-    Ok(EvaluateResult { snapshot: snapshot.generation, scripts, reply, notices, ..EvaluateResult::default() })
+    Ok(EvaluateResult { snapshot: generation, scripts, reply, notices, ..EvaluateResult::default() })
 }
 
 async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, WireError> {
@@ -99,6 +120,34 @@ async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, Wir
     })
 }
 
+async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<LaunchPlan, WireError> {
+    let engine = app.engine.clone();
+    let snapshot = engine.snapshot_for_hooks(&engine.project_of(&params.ctx)).await?;
+    command::blocking(move || {
+        let id = params.id.as_str();
+        let (overlay, runnable) = command::verified(&engine, &snapshot, id)?;
+        let declared = overlay
+            .manifest
+            .as_deref()
+            .is_some_and(|manifest| manifest.hooks.iter().any(|hook| hook.script == params.script));
+        if !declared {
+            return Err(WireError::new(
+                Code::NotFound,
+                format!("{} has no hook that runs {}", shown(id), shown(&params.script)),
+            )
+            .with_fix("bring the registration up to date", &["gsdctl", "update", id]));
+        }
+        if !snapshot.is_active(id, &snapshot.enabled_skills(None)) {
+            // Switched off: there is nothing to run, and that is no failure.
+            return Ok(command::plan(overlay, &snapshot, &runnable, Vec::new()));
+        }
+        let script = params.script.strip_prefix("./").unwrap_or(&params.script);
+        let argv = argv(&runnable.folder.join(script));
+        Ok(command::plan(overlay, &snapshot, &runnable, argv))
+    })
+    .await
+}
+
 async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError> {
     let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
     let mut items = Vec::new();
@@ -125,6 +174,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
                     matcher: hook.matcher_text.as_deref().map(shown),
                     capability: key.capability,
                     script: key.script,
+                    counted: true,
                     calls: count.calls,
                     p50_us: times.p50_us,
                     p99_us: times.p99_us,
@@ -133,7 +183,26 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
             }
         }
     }
+    items.extend(in_shared_files(&snapshot));
     Ok(ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items })
+}
+
+/// The hooks that our records say are registered one by one.
+fn in_shared_files(snapshot: &Snapshot) -> impl Iterator<Item = HookRow> {
+    let roots = |root: &std::path::Path| snapshot.overlays.iter().any(|overlay| overlay.root == root);
+    let files = snapshot.own.targets.values().filter(move |target| roots(&target.root));
+    files.filter_map(|target| Some((shared_file_of(&target.runtime)?, target))).flat_map(|(file, target)| {
+        target.capabilities.iter().flat_map(move |(id, wiring)| {
+            wiring.scripts.iter().map(move |hook| HookRow {
+                host: file.to_owned(),
+                event: hook.event.clone(),
+                matcher: hook.matcher.as_deref().map(shown),
+                capability: id.clone(),
+                script: hook.script.clone(),
+                ..HookRow::default()
+            })
+        })
+    })
 }
 
 fn host<'a>(engine: &'a Engine, id: &str) -> Result<(&'a Descriptor, &'a HooksPlace), WireError> {
@@ -173,8 +242,8 @@ fn matching(
 
 fn is_wired(snapshot: &Snapshot, descriptor: &Descriptor, hook: &WiredHook) -> bool {
     let Some(overlay) = snapshot.overlays.get(hook.overlay) else { return false };
-    let supported =
-        overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
+    let supported = hook.halted
+        || overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
     supported
         && snapshot.own.targets.values().any(|target| {
             target.runtime == descriptor.id
@@ -202,9 +271,14 @@ fn scripts(
     let enabled = snapshot.enabled_skills(config_home.as_deref());
     let mut scripts = Vec::new();
     let mut notices = Vec::new();
-    for hook in hooks.iter().filter(|hook| snapshot.is_active(&hook.capability, &enabled)) {
+    let speaks = |hook: &&WiredHook| hook.halted || snapshot.is_active(&hook.capability, &enabled);
+    for hook in hooks.iter().filter(speaks) {
         let Some(overlay) = snapshot.overlays.get(hook.overlay) else { continue };
         let id = &hook.capability;
+        if hook.halted {
+            push_once(&mut notices, out_of_service(snapshot, overlay, event));
+            continue;
+        }
         let Some(agreed) = &overlay.agreed else {
             push_once(
                 &mut notices,
@@ -245,6 +319,28 @@ fn scripts(
         }
     }
     (scripts, notices)
+}
+
+/// Why nothing of a capability runs that was agreed to once.
+fn out_of_service(snapshot: &Snapshot, overlay: &Overlay, event: &str) -> String {
+    let id = &overlay.dir_name;
+    let skip = snapshot
+        .composition
+        .skips
+        .iter()
+        .find(|skip| skip.id == overlay.dir_name && skip.scope == overlay.scope);
+    let (reason, remedy) = match skip {
+        _ if overlay.consent == ConsentVerdict::Changed => (
+            "its files changed since they were agreed to".to_owned(),
+            "install it again to agree to the new files",
+        ),
+        Some(skip) => (skip.text(), "install it again"),
+        None => ("it is not usable".to_owned(), "install it again"),
+    };
+    format!(
+        "gsdd: the {event} hook of capability {id} did NOT run: {}; {remedy}, or run: gsdctl remove {id}",
+        shown(&reason)
+    )
 }
 
 fn push_once(notices: &mut Vec<String>, notice: String) {

@@ -1,11 +1,12 @@
 //! `loop.*`: what is active at a point of the loop.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gsd_proto::api::loop_hooks::{
     Point, Points, PointsParams, PointsResult, Render, RenderParams, RenderResult,
 };
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
 use gsdd_core::loop_hooks::{HookKind, MissingGate, PointHook, advisory, envelope, markdown, select};
 use gsdd_core::registry::{LoopPoint, PointHooks, Wired};
 use gsdd_core::text::shown;
@@ -15,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::{register, registry, wire};
 use crate::app::App;
-use crate::engine::Snapshot;
+use crate::engine::{Engine, Snapshot};
 use crate::lifecycle;
 
 /// Adds the methods of this namespace.
@@ -30,18 +31,13 @@ async fn render(app: Arc<App>, params: RenderParams) -> Result<RenderResult, Wir
             .with_fix("see the points", &["gsdctl", "loop", "points"])
     })?;
     let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
-    let config_home = match (&params.config_dir, &params.runtime) {
-        (Some(folder), _) => Some(params.ctx.cwd.join(folder)),
-        (None, Some(runtime)) => {
-            let descriptor = app.engine.shipped().descriptors.get(runtime).ok_or_else(|| {
-                WireError::new(Code::CompatRuntime, format!("there is no runtime `{}`", shown(runtime)))
-                    .with_fix("see the runtimes", &["gsdctl", "runtime", "list"])
-            })?;
-            lifecycle::host_places(descriptor, &params.ctx, app.engine.places(), None)
-                .map(|places| places.config_home)
-        }
-        (None, None) => registry::default_config_home(&app.engine, &params.ctx),
-    };
+    let config_home = config_home(
+        &app.engine,
+        &snapshot,
+        &params.ctx,
+        params.runtime.as_deref(),
+        params.config_dir.as_deref(),
+    )?;
     let enabled = snapshot.enabled_skills(config_home.as_deref());
     let hooks = snapshot.composition.registry.hooks_at(point);
     let active = select(point_hooks(hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
@@ -53,6 +49,35 @@ async fn render(app: Arc<App>, params: RenderParams) -> Result<RenderResult, Wir
         markdown: markdown(point.as_str(), &active),
         active: params.active_cap.map(|id| active.iter().any(|hook| hook.owner == id)),
         advisories,
+    })
+}
+
+/// The configuration folder whose profile and surface decide: the one that was named, else that of the runtime that
+/// was named, else of `GSD_RUNTIME`, else of the project's configuration, else of the default runtime.
+pub(super) fn config_home(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    ctx: &Context,
+    runtime: Option<&str>,
+    config_dir: Option<&Path>,
+) -> Result<Option<PathBuf>, WireError> {
+    if let Some(folder) = config_dir {
+        return Ok(Some(ctx.cwd.join(folder)));
+    }
+    let descriptors = &engine.shipped().descriptors;
+    if let Some(runtime) = runtime.filter(|runtime| !descriptors.contains_key(*runtime)) {
+        return Err(WireError::new(Code::CompatRuntime, format!("there is no runtime `{}`", shown(runtime)))
+            .with_fix("see the runtimes", &["gsdctl", "runtime", "list"]));
+    }
+    let from_env = || ctx.env.get("GSD_RUNTIME").map(String::as_str).filter(|name| !name.trim().is_empty());
+    let from_config = || snapshot.config.resolve("runtime").and_then(Value::as_str);
+    let wished = runtime.or_else(from_env).or_else(from_config);
+    let normal = wished.map(|name| name.trim().to_lowercase().replace(['_', ' '], "-"));
+    Ok(match normal.and_then(|name| descriptors.get(name.as_str())) {
+        Some(descriptor) => {
+            lifecycle::host_places(descriptor, ctx, engine.places(), None).map(|places| places.config_home)
+        }
+        None => registry::default_config_home(engine, ctx),
     })
 }
 

@@ -240,6 +240,14 @@ fn status(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay) -> (&'static 
                         "its files changed since they were agreed to; nothing of it runs. Install it again, or `gsdctl remove {id} --scope {scope}`"
                     )),
                 ),
+                // What was agreed to could be read once, so this is a change too.
+                Err(NotRunnable::Unreadable(reason)) => (
+                    "changed",
+                    Some(format!(
+                        "its files can't be checked any more: {}; nothing of it runs. Install it again, or `gsdctl remove {id} --scope {scope}`",
+                        shown(&reason)
+                    )),
+                ),
                 Err(problem) => ("inactive", Some(shown(&problem.to_string()))),
             }
         }

@@ -414,7 +414,7 @@ fn listed(entry: &[u8]) -> Option<(&str, &str, &str, &[u8])> {
 }
 
 /// A rewritten URL of the person may hold a token, and git quotes it in errors.
-fn without_credentials(text: &str) -> String {
+pub(super) fn without_credentials(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("://") {

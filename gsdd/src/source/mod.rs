@@ -57,3 +57,13 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
         .with_fix("or use the git repository behind it: gsdctl install https://host/repo.git#tag", &[])),
     }
 }
+
+/// A source as a person may see it and a log may keep it: no credentials, and nothing behind a question mark, which
+/// may be a token.
+pub(crate) fn printable(spec: &str) -> String {
+    let bare = git::without_credentials(spec);
+    match bare.split_once('?') {
+        Some((head, _)) if head.contains("://") => format!("{}?…", gsdd_core::text::shown(head)),
+        _ => gsdd_core::text::shown(&bare),
+    }
+}

@@ -51,21 +51,25 @@ impl Objects {
         self.path(hash).is_dir()
     }
 
-    /// Stores a bundle; fine when it is there already.
+    /// Stores a bundle; fine when it is there already. A damaged copy is replaced: to install again is its remedy.
     pub(crate) fn keep(&self, tree: &BundleTree, hash: &ContentHash) -> io::Result<PathBuf> {
         let target = self.path(hash.as_str());
-        if target.is_dir() {
+        if self.load(hash.as_str()).is_ok() {
             return Ok(target);
         }
         atomic::private_folder(&self.folder)?;
         let temporary = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder)?;
+        if fs::symlink_metadata(&target).is_ok() {
+            atomic::set_folder_mode(&target, 0o700)?;
+            fs::rename(&target, temporary.path().join("damaged"))?;
+        }
         let inside = temporary.path().join("bundle");
         tree.write_to(&inside, Access::PrivateReadOnly)?;
         // A read-only folder can't be moved everywhere: its `..` entry changes.
         atomic::set_folder_mode(&inside, 0o700)?;
         match fs::rename(&inside, &target) {
             Ok(()) => {}
-            Err(_) if target.is_dir() => return Ok(target),
+            Err(_) if self.load(hash.as_str()).is_ok() => return Ok(target),
             Err(error) => return Err(error),
         }
         atomic::set_folder_mode(&target, 0o500)?;

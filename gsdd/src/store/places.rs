@@ -104,10 +104,12 @@ impl ScopeRoot {
         }
     }
 
-    /// The first of `.gsd` and `.gsd/capabilities` that is a symlink: a repository could lead installs and
-    /// removals somewhere else with it (T42, T43).
+    /// The first of `.gsd`, `.gsd/capabilities` and, in a project, the ledger that is a symlink: a repository could
+    /// lead installs and removals somewhere else with it (T42, T43). The person may keep the ledger of their home
+    /// behind a link.
     pub(crate) fn planted_link(&self) -> Option<PathBuf> {
-        [self.gsd(), self.bundles(), self.staging()].into_iter().find(|path| {
+        let ledger = (self.scope == Scope::Project).then(|| self.ledger());
+        [self.gsd(), self.bundles(), self.staging()].into_iter().chain(ledger).find(|path| {
             std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
         })
     }

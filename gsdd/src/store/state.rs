@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use gsdd_core::projection::HookEntry;
 use gsdd_core::projection::edit::Undo;
 use gsdd_core::runtime::WiringScope;
 use serde::{Deserialize, Serialize};
@@ -114,9 +115,19 @@ pub(crate) struct CapabilityWiring {
     /// MCP servers, with what we registered.
     #[serde(default)]
     pub(crate) servers: BTreeMap<String, Value>,
+    /// Hooks in a shared file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) scripts: Vec<HookEntry>,
     /// Files that are its alone.
     #[serde(default)]
     pub(crate) files: Vec<WiredFile>,
+}
+
+impl CapabilityWiring {
+    /// Whether nothing of the capability is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A file that we created.
@@ -124,8 +135,11 @@ pub(crate) struct CapabilityWiring {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WiredFile {
     pub(crate) path: PathBuf,
-    /// SHA-256 of what we wrote, hex.
+    /// SHA-256 of what we wrote, `sha256:<hex>`.
     pub(crate) sha256: String,
+    /// What it is for.
+    #[serde(default)]
+    pub(crate) surface: String,
 }
 
 /// A document of the person that we edited.
@@ -134,6 +148,9 @@ pub(crate) struct WiredFile {
 pub(crate) struct DocumentRecord {
     /// What our edits created besides our entries.
     pub(crate) undo: Undo,
+    /// SHA-256 of what we wrote last, `sha256:<hex>`.
+    #[serde(default)]
+    pub(crate) sha256: String,
 }
 
 /// Why our records can't be used.

@@ -4,7 +4,7 @@
 //! waits while it is. A planted lock can't block for ever: one that is a symlink, that belongs to another user, or
 //! whose process is gone is taken over (T162 to T168).
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use gsdd_core::ledger::lock::{HolderFacts, LockBody, LockFacts, LockVerdict, StealBecause, judge};
 
 use super::clock;
+use crate::fs::atomic;
 use crate::fs::bounded_read::{self, ReadFailure};
 
 /// Cap of a lock file, in bytes.
@@ -20,6 +21,9 @@ const MAX_LOCK: u64 = 64 * 1024;
 /// How long a living holder is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(25);
+/// Ends the tokens of this implementation. Only one process of ours is at work in a home at a time, which another lock
+/// sees to, so a lock of ours whose process is gone needs no minute of waiting.
+const OURS: &str = "-gsdd";
 
 /// A lock that is held until dropped.
 #[derive(Debug)]
@@ -40,19 +44,38 @@ pub(crate) struct LockBusy {
 impl UpstreamLock {
     /// The lock of changes to a scope root.
     pub(crate) fn mutation(bundles: &Path) -> Result<Self, LockBusy> {
-        Self::take(bundles.join(".lock"))
+        Self::take(Self::mutation_file(bundles))
     }
 
     /// The lock of the consent store.
     pub(crate) fn consent(folder: &Path) -> Result<Self, LockBusy> {
-        Self::take(folder.join(".consent.lock"))
+        Self::take(Self::consent_file(folder))
+    }
+
+    /// The file of [`UpstreamLock::mutation`].
+    pub(crate) fn mutation_file(bundles: &Path) -> PathBuf {
+        bundles.join(".lock")
+    }
+
+    /// The file of [`UpstreamLock::consent`].
+    pub(crate) fn consent_file(folder: &Path) -> PathBuf {
+        folder.join(".consent.lock")
+    }
+
+    /// Removes the lock that a dead process of ours left behind, and what it was made from.
+    pub(crate) fn clear_dead(path: &Path) {
+        if matches!(look(path), Seen::Stealable) {
+            steal(path);
+        }
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+        atomic::remove_temporaries(folder, &format!("{}.new.", name.to_string_lossy()));
     }
 
     fn take(path: PathBuf) -> Result<Self, LockBusy> {
         static SEQUENCE: AtomicU64 = AtomicU64::new(0);
         let pid = std::process::id();
         let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-        let token = format!("{pid}-{}-{sequence}", clock::epoch_ms());
+        let token = format!("{pid}-{}-{sequence}{OURS}", clock::epoch_ms());
         let begun = Instant::now();
         loop {
             let body = LockBody {
@@ -129,6 +152,14 @@ fn look(path: &Path) -> Seen {
         planted: metadata.file_type().is_symlink() || !belongs_to_us(&metadata),
         body,
     };
+    let holder = facts.body.as_ref().filter(|body| body.token.ends_with(OURS));
+    let is_dead = holder.is_some_and(|body| {
+        body.hostname.as_deref() == Some(facts.hostname.as_str())
+            && !(facts.holder.alive && body.start_time == facts.holder.start_time)
+    });
+    if is_dead {
+        return Seen::Stealable;
+    }
     match judge(&facts) {
         LockVerdict::Held(_) => Seen::Held(pid.map_or_else(|| "unknown".to_owned(), |pid| pid.to_string())),
         LockVerdict::Stealable(because) => {
@@ -144,10 +175,14 @@ fn now_ms() -> i64 {
     i64::try_from(clock::epoch_ms()).unwrap_or(i64::MAX)
 }
 
+/// Appears with its whole text at once: half a lock could not be told from somebody else's.
 fn create(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let folder = path.parent().ok_or_else(|| io::Error::other("a lock needs a folder"))?;
+    let prefix = format!("{}.new.", path.file_name().unwrap_or_default().to_string_lossy());
+    let mut file = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempfile_in(folder)?;
     file.write_all(line.as_bytes())?;
-    file.sync_all()
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map(drop).map_err(|refused| refused.error)
 }
 
 fn steal(path: &Path) {
@@ -195,7 +230,9 @@ fn hostname() -> String {
 fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
-        Ok(()) => true,
+        // One that has ended and was not waited for can still be signalled.
+        Ok(()) => !stat_of(pid.as_raw_nonzero().get().unsigned_abs())
+            .is_some_and(|stat| matches!(stat.first().map(String::as_str), Some("Z" | "X"))),
         Err(error) => error == rustix::io::Errno::PERM,
     }
 }
@@ -218,12 +255,17 @@ fn runs_as_us(_: u32) -> bool {
     true
 }
 
-/// Field 22 of `/proc/<pid>/stat`, counted behind the last `)` because the name may hold anything.
+/// Field 22 of `/proc/<pid>/stat`.
 fn start_time(pid: u32) -> Option<String> {
+    stat_of(pid)?.get(19).cloned()
+}
+
+/// Fields 3 and later of `/proc/<pid>/stat`, counted behind the last `)` because the name may hold anything.
+fn stat_of(pid: u32) -> Option<Vec<String>> {
     let path = PathBuf::from(format!("/proc/{pid}/stat"));
     let text = String::from_utf8(read_proc(&path)?).ok()?;
     let rest = &text[text.rfind(')')? + 1..];
-    rest.split_ascii_whitespace().nth(19).map(ToOwned::to_owned)
+    Some(rest.split_ascii_whitespace().map(ToOwned::to_owned).collect())
 }
 
 /// Files of `/proc` say that they are empty, so they are read to their end.
@@ -237,7 +279,7 @@ fn read_proc(path: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fs::atomic::{self, Mode};
+    use crate::fs::atomic::Mode;
 
     #[test]
     fn a_lock_is_released_and_names_this_process() {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Warning;
 use crate::Context;
@@ -26,14 +27,25 @@ impl Method for Stage {
 pub struct StageParams {
     /// The caller's surroundings.
     pub ctx: Context,
-    /// The source spec.
+    /// The source spec; empty with `update` and `grant`.
     pub spec: String,
-    /// `global` (default) or `project`.
+    /// Stages an installed capability again, from where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<String>,
+    /// Stages an installed capability as it lies there, to be agreed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+    /// Whether an update may go back to an older version.
+    pub allow_downgrade: bool,
+    /// `global` (default) or `project`; for an update, the scope that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Hosts to wire; `None` = every host that was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtimes: Option<Vec<String>>,
+    /// Files below the folder of the scope that hooks and servers are registered in, one entry each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_files: Vec<String>,
     /// Whether the network may be used.
     pub offline: bool,
 }
@@ -242,6 +254,48 @@ pub struct RemoveParams {
     pub cascade: bool,
     /// Only say what would be done.
     pub dry_run: bool,
+}
+
+/// `capability.state`: what of each composed capability is installed, on the surface, and active.
+#[derive(Debug)]
+pub enum State {}
+
+impl Method for State {
+    const NAME: &'static str = "capability.state";
+    const EFFECT: Effect = Effect::Read;
+    type Params = StateParams;
+    type Result = StateResult;
+}
+
+/// Parameters of [`State`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StateParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Only this capability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Host whose install profile and surface decide; the default one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    /// Configuration folder of that host, when it is not where it usually is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+}
+
+/// Result of [`State`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StateResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// The configuration folder that was asked.
+    pub runtime_config_dir: Option<PathBuf>,
+    /// One object per capability, in upstream's shape.
+    pub capabilities: Vec<Value>,
 }
 
 /// `consent.list`: what the person agreed to.

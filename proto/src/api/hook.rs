@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Warning;
+use super::command::LaunchPlan;
 use crate::Context;
 use crate::method::{Effect, Method};
 
@@ -159,6 +160,29 @@ pub struct ReportResult {
     pub reply: HostReply,
 }
 
+/// `hook.resolve`: exactly what a registration in a shared file starts, verified a moment ago.
+#[derive(Debug)]
+pub enum Resolve {}
+
+impl Method for Resolve {
+    const NAME: &'static str = "hook.resolve";
+    const EFFECT: Effect = Effect::Read;
+    type Params = ResolveParams;
+    type Result = LaunchPlan;
+}
+
+/// Parameters of [`Resolve`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ResolveParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Id of the capability.
+    pub id: String,
+    /// The script, as declared.
+    pub script: String,
+}
+
 /// `hook.list`: every hook of every installed capability, and how it has been doing.
 #[derive(Debug)]
 pub enum List {}
@@ -194,7 +218,7 @@ pub struct ListResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HookRow {
-    /// Host.
+    /// Host, or the shared file that the hook is registered in.
     pub host: String,
     /// Event.
     pub event: String,
@@ -204,6 +228,8 @@ pub struct HookRow {
     pub capability: String,
     /// Script.
     pub script: String,
+    /// Whether runs are counted; in a shared file the host runs the script without asking how it ended.
+    pub counted: bool,
     /// Runs since the daemon started.
     pub calls: u64,
     /// Median wall time in microseconds.

@@ -101,8 +101,12 @@ impl Client {
     /// As [`Client::call`].
     pub fn call_raw(&mut self, method: &str, params: &str) -> Result<RawAnswer<'_>, CallError> {
         let deadline = self.deadline();
-        let id = self.send_call(method, params, deadline)?;
-        self.read_answer(id, deadline)?;
+        match self.send_call(method, params, deadline) {
+            Ok(id) => self.read_answer(id, deadline)?,
+            // Who has no place left says so and hangs up, perhaps before it was asked anything.
+            Err(CallError::Closed) => self.read_refusal(deadline)?,
+            Err(other) => return Err(other),
+        }
         parse_answer(&self.answer, method)
     }
 
@@ -157,6 +161,12 @@ impl Client {
                 return Ok(());
             }
         }
+    }
+
+    /// What the other end said, unasked, before it hung up.
+    fn read_refusal(&mut self, deadline: Option<Instant>) -> Result<(), CallError> {
+        // No call has the number 0, so only an error about no call in particular is taken.
+        self.read_answer(0, deadline).map_err(|_| CallError::Closed)
     }
 
     /// The next message of any kind.

@@ -59,6 +59,21 @@ fn a_refusal_without_id_is_the_answer_to_the_one_open_call() {
 }
 
 #[test]
+fn a_refusal_is_heard_although_the_other_end_hung_up_before_the_call() {
+    let (near, far) = UnixStream::pair().unwrap();
+    (&far)
+        .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32007,\"message\":\"busy\"}}\n")
+        .unwrap();
+    drop(far);
+    let mut client = Client::new(Box::new(near));
+    let got = client.call::<Status>(&StatusParams::default());
+    assert!(matches!(got, Err(CallError::Remote { .. })), "{got:?}");
+    // With nothing said it is what it looks like.
+    let got = client.call::<Status>(&StatusParams::default());
+    assert!(matches!(got, Err(CallError::Closed)), "{got:?}");
+}
+
+#[test]
 fn what_is_no_answer_is_an_error_and_not_a_wait() {
     assert!(matches!(status("hello\n"), Err(CallError::NotAnAnswer(_))));
     assert!(matches!(status(""), Err(CallError::Closed)));

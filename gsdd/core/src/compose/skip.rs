@@ -266,10 +266,12 @@ impl Skip {
         let scope = if self.demoted { Scope::Global } else { self.scope };
         let (id, scope) = (&self.id, scope.as_str());
         match &self.reason {
-            SkipReason::Pending => Some("gsdctl reconcile".to_owned()),
-            SkipReason::Unconsented { cause: UnconsentedCause::Demoted } => Some("gsdctl doctor".to_owned()),
+            SkipReason::Unconsented { cause: UnconsentedCause::Demoted } => {
+                Some(format!("gsdctl registry explain {id}"))
+            }
             SkipReason::Unconsented { .. } => Some(format!("gsdctl consent grant {id}")),
-            SkipReason::ManifestMissing
+            SkipReason::Pending
+            | SkipReason::ManifestMissing
             | SkipReason::ManifestUnreadable { .. }
             | SkipReason::ReservedPrefix { .. }
             | SkipReason::ManifestInvalid { .. }

@@ -6,7 +6,9 @@
 mod advisory;
 mod envelope;
 mod markdown;
+mod state;
 
 pub use advisory::{MissingGate, advisory};
 pub use envelope::{ActiveHook, HookKind, PointHook, envelope, select};
 pub use markdown::markdown;
+pub use state::capability_states;

@@ -17,11 +17,52 @@ pub fn is_server_launcher(server: &Value, id: &str, name: &str) -> bool {
     calls_launcher(server, &["mcp", "exec", id, name])
 }
 
-fn calls_launcher(entry: &Value, words: &[&str]) -> bool {
+/// Whether a handler of a shared file runs this script of this capability through the launcher.
+#[must_use]
+pub fn is_script_launcher(handler: &Value, id: &str, script: &str) -> bool {
+    calls_launcher(handler, &["hook", "exec", id, script])
+}
+
+/// Whether a handler of a shared file runs anything of this capability: through the launcher, or as a file of its
+/// installed bundle, as upstream registers it.
+#[must_use]
+pub fn belongs_to(handler: &Value, id: &str) -> bool {
+    calls_launcher(handler, &["hook", "exec", id]) || words(handler).iter().any(|word| is_in_bundle(word, id))
+}
+
+/// Whether a handler is exactly what upstream registers: the file of the bundle, behind `node` or alone.
+#[must_use]
+pub fn is_upstream_registration(handler: &Value, id: &str) -> bool {
+    match words(handler).as_slice() {
+        [script] => is_in_bundle(script, id),
+        [node, script] => node == "node" && is_in_bundle(script, id),
+        _ => false,
+    }
+}
+
+/// Whether one of the words of a handler is this script, whatever runs it. Too weak alone: for entries of which our own
+/// records say that they were there (FR-006).
+#[must_use]
+pub fn names_script(handler: &Value, script: &str) -> bool {
+    words(handler).iter().any(|word| {
+        word.strip_suffix(script).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    })
+}
+
+fn is_in_bundle(word: &str, id: &str) -> bool {
+    word.contains(&format!("/.gsd/capabilities/{id}/"))
+}
+
+fn words(entry: &Value) -> Vec<String> {
     let command = entry.get("command").and_then(Value::as_str).unwrap_or_default();
     let args = entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let mut tokens = tokens(command);
-    tokens.extend(args.flat_map(self::tokens));
+    let mut words = tokens(command);
+    words.extend(args.flat_map(tokens));
+    words
+}
+
+fn calls_launcher(entry: &Value, words: &[&str]) -> bool {
+    let tokens = self::words(entry);
     (0..tokens.len()).any(|at| {
         is_launcher(&tokens[at])
             && tokens[at + 1..].iter().map(String::as_str).take(words.len()).eq(words.iter().copied())
@@ -82,6 +123,22 @@ mod tests {
         ] {
             assert!(!is_dispatcher(&other, "Stop", "h"), "{other}");
         }
+    }
+
+    #[test]
+    fn a_hook_of_a_shared_file_is_known_by_script_and_capability() {
+        let ours = json!({"command": "\"$HOME\"/.gsd/bin/gsdctl hook exec acme hooks/a.js"});
+        assert!(is_script_launcher(&ours, "acme", "hooks/a.js"));
+        assert!(belongs_to(&ours, "acme") && !belongs_to(&ours, "acm"));
+        assert!(!is_script_launcher(&ours, "acme", "a.js"));
+        let upstream = json!({"command": "node '/p/it'\\''s/.gsd/capabilities/acme/hooks/a.js'"});
+        assert!(belongs_to(&upstream, "acme") && is_upstream_registration(&upstream, "acme"));
+        assert!(!belongs_to(&upstream, "hooks"));
+        let wrapped = json!({"command": "quiet", "args": ["--x", "/p/.gsd/capabilities/acme/hooks/a.js"]});
+        assert!(belongs_to(&wrapped, "acme") && !is_upstream_registration(&wrapped, "acme"));
+        let bare = json!({"command": "quiet", "args": ["--x", "hooks/a.js"]});
+        assert!(!belongs_to(&bare, "acme") && names_script(&bare, "hooks/a.js"));
+        assert!(!names_script(&bare, "oks/a.js"));
     }
 
     #[test]

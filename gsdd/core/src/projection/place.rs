@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::edit::{Dialect, Insert};
@@ -22,8 +23,8 @@ pub struct Produced {
     pub id: String,
     /// Title, as declared.
     pub title: String,
-    /// Declared lifecycle hooks: event and script.
-    pub hooks: Vec<(String, String)>,
+    /// Declared lifecycle hooks.
+    pub hooks: Vec<ProducedHook>,
     /// Skill stem → files below its folder.
     pub skills: BTreeMap<String, Vec<ProducedFile>>,
     /// Agent stem → its file.
@@ -34,6 +35,25 @@ pub struct Produced {
     pub servers: Vec<ProducedServer>,
     /// Declared skills and agents whose files are not in the bundle.
     pub absent: Vec<String>,
+}
+
+/// A declared lifecycle hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProducedHook {
+    /// Event.
+    pub event: String,
+    /// Script, relative to the bundle.
+    pub script: String,
+    /// Matcher, when there is one.
+    pub matcher: Option<String>,
+}
+
+impl ProducedHook {
+    /// What people are told it is.
+    #[must_use]
+    pub fn surface(&self) -> String {
+        format!("hook {} ({})", shown(&self.event), shown(&self.script))
+    }
 }
 
 /// A file of a skill.
@@ -101,11 +121,25 @@ pub struct PlacedEntry {
     pub surface: String,
 }
 
+/// A hook as it is registered in a shared file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HookEntry {
+    /// The host's name for the event.
+    pub event: String,
+    /// Script, relative to the bundle.
+    pub script: String,
+    /// Matcher, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matcher: Option<String>,
+}
+
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// The one registration of an event.
     Event(String),
+    /// The registration of one hook in a shared file.
+    Script(HookEntry),
     /// A server.
     Server(String),
 }
@@ -142,7 +176,7 @@ pub fn place(
 }
 
 /// Name of the member that marks a skill folder as ours; upstream looks for it too.
-const SKILL_MARKER: &str = ".gsd-capability-skill";
+pub const SKILL_MARKER: &str = ".gsd-capability-skill";
 
 struct Placer<'a> {
     descriptor: &'a Descriptor,
@@ -243,8 +277,9 @@ impl Placer<'_> {
         let place = self.descriptor.surfaces.as_ref().and_then(|surfaces| surfaces.hooks.as_ref());
         let document = place.and_then(|place| Some((self.base()?.join(place.file(self.scope)?), place)));
         let mut seen = BTreeSet::new();
-        for (declared, script) in &self.produced.hooks {
-            let surface = format!("hook {} ({})", shown(declared), shown(script));
+        for hook in &self.produced.hooks {
+            let declared = &hook.event;
+            let surface = hook.surface();
             let Some((document, place)) = &document else {
                 self.degrade(surface, "this host has no place for hooks in this scope");
                 continue;
@@ -306,7 +341,7 @@ impl Placer<'_> {
                 self.degrade(surface, "its name can't be used");
                 continue;
             }
-            let value = if server.local { self.launched(server) } else { server.config.clone() };
+            let value = server_value(server, &self.produced.id, self.scope, self.places);
             self.out.entries.push(PlacedEntry {
                 document: document.clone(),
                 dialect: dialect(place.document),
@@ -336,22 +371,29 @@ impl Placer<'_> {
         };
         Some(folder.join(&target.file))
     }
+}
 
-    /// A server of the bundle starts through the launcher. A file of the project goes to other machines, so there the
-    /// home directory is found by the shell.
-    fn launched(&self, server: &ProducedServer) -> Value {
-        let id = &self.produced.id;
-        let name = crate::text::shell_quoted(&server.name);
-        match self.scope {
-            WiringScope::Global => json!({
-                "command": self.places.launcher_path.to_string_lossy(),
-                "args": ["mcp", "exec", id, server.name],
-            }),
-            WiringScope::Project => json!({
-                "command": "sh",
-                "args": ["-c", format!("exec {} mcp exec {id} {name}", self.places.launcher_word)],
-            }),
-        }
+/// What a host is told to start for a server. One of the bundle starts through the launcher; a file of the project goes
+/// to other machines, so there the home directory is found by the shell.
+pub(super) fn server_value(
+    server: &ProducedServer,
+    id: &str,
+    scope: WiringScope,
+    places: &HostPlaces,
+) -> Value {
+    if !server.local {
+        return server.config.clone();
+    }
+    let name = crate::text::shell_quoted(&server.name);
+    match scope {
+        WiringScope::Global => json!({
+            "command": places.launcher_path.to_string_lossy(),
+            "args": ["mcp", "exec", id, server.name],
+        }),
+        WiringScope::Project => json!({
+            "command": "sh",
+            "args": ["-c", format!("exec {} mcp exec {id} {name}", places.launcher_word)],
+        }),
     }
 }
 
@@ -408,11 +450,13 @@ mod tests {
         Produced {
             id: "acme".into(),
             title: "Acme".into(),
-            hooks: vec![
-                ("PreToolUse".into(), "a.sh".into()),
-                ("BeforeTool".into(), "b.sh".into()),
-                ("Odd".into(), "c.sh".into()),
-            ],
+            hooks: [("PreToolUse", "a.sh"), ("BeforeTool", "b.sh"), ("Odd", "c.sh")]
+                .map(|(event, script)| ProducedHook {
+                    event: event.into(),
+                    script: script.into(),
+                    matcher: None,
+                })
+                .into(),
             skills: BTreeMap::from([("plan".into(), vec![file])]),
             agents: BTreeMap::from([("planner".into(), b"y".to_vec())]),
             commands: BTreeMap::from([("standup".into(), None)]),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 /// How the folder is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfigHomeKind {
     /// A folder of the home directory.
@@ -19,11 +19,12 @@ pub enum ConfigHomeKind {
     /// The first of several shared folders that carries a marker.
     GenericAgentsRoot,
     /// The host has none.
+    #[default]
     None,
 }
 
 /// The `configHome` axis of a descriptor.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigHome {
     /// How the folder is found.
@@ -64,7 +65,8 @@ pub struct PathFacts<'a> {
 pub struct NoConfigHome;
 
 impl ConfigHome {
-    /// The folder, as text; values of variables are taken as they are.
+    /// The folder, as text; in values of variables a leading `~` or `~/` is the home directory, nothing else is
+    /// replaced.
     ///
     /// # Errors
     /// [`NoConfigHome`] for hosts of kind `none`.
@@ -72,16 +74,16 @@ impl ConfigHome {
         let set = |name: &String| facts.env.get(name).filter(|value| !value.trim().is_empty());
         match self.kind {
             ConfigHomeKind::DotHome => Ok(match self.env.iter().find_map(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => join(facts.home, &self.name),
             }),
             ConfigHomeKind::DotHomeNested => Ok(match self.env.first().and_then(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => self.probed_nested(facts),
             }),
             ConfigHomeKind::Xdg => Ok(self.resolve_xdg(facts)),
             ConfigHomeKind::GenericAgentsRoot => Ok(match self.env.first().and_then(set) {
-                Some(value) => value.clone(),
+                Some(value) => expanded(value, facts.home),
                 None => self.probed_marker(facts),
             }),
             ConfigHomeKind::None => Err(NoConfigHome),
@@ -116,16 +118,15 @@ impl ConfigHome {
             self.env.get(at).and_then(|name| facts.env.get(name)).filter(|value| !value.trim().is_empty())
         };
         if let Some(folder) = value(0) {
-            return folder.clone();
+            return expanded(folder, facts.home);
         }
         if let Some(file) = value(1) {
-            return match file.rfind('/') {
-                Some(0) => "/".to_owned(),
-                Some(slash) => file[..slash].to_owned(),
-                None => ".".to_owned(),
-            };
+            return folder_of(&expanded(file, facts.home));
         }
-        value(2).map_or_else(|| join(&join(facts.home, ".config"), &self.name), |base| join(base, &self.name))
+        value(2).map_or_else(
+            || join(&join(facts.home, ".config"), &self.name),
+            |base| join(&expanded(base, facts.home), &self.name),
+        )
     }
 
     fn probed_marker(&self, facts: &PathFacts<'_>) -> String {
@@ -141,6 +142,26 @@ impl ConfigHome {
             .or_else(|| candidates.first())
             .cloned()
             .unwrap_or_else(|| join(facts.home, &self.name))
+    }
+}
+
+fn expanded(value: &str, home: &str) -> String {
+    match value.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            format!("{}{rest}", home.trim_end_matches('/'))
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// The folder that a file lies in; slashes at the end do not count.
+fn folder_of(file: &str) -> String {
+    let trimmed = file.trim_end_matches('/');
+    match trimmed.rfind('/') {
+        Some(0) => "/".to_owned(),
+        Some(slash) => trimmed[..slash].to_owned(),
+        None if trimmed.is_empty() && !file.is_empty() => "/".to_owned(),
+        None => ".".to_owned(),
     }
 }
 

@@ -64,6 +64,9 @@ pub enum WiringScope {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Surfaces {
+    /// Whether this host answers when a request names none.
+    #[serde(default)]
+    pub is_default: bool,
     /// How to tell that the person uses this host.
     #[serde(default)]
     pub detect: Detect,

@@ -10,7 +10,7 @@ mod descriptor;
 
 pub use config_home::{ConfigHome, ConfigHomeKind, NoConfigHome, PathFacts};
 pub use descriptor::{
-    BlockForm, CommandsPlace, Descriptor, Detect, DirPlace, DocumentDialect, EventRule, HandlerRule,
-    HooksPlace, McpBase, McpPlace, McpTarget, ReplyDialect, ScopedFile, Surfaces, TimeUnit, Timeout,
-    WiringScope,
+    BlockForm, CommandsPlace, Descriptor, Detect, DirPlace, DocumentDialect, EventRule, GroupRule,
+    HandlerRule, HooksPlace, McpBase, McpPlace, McpTarget, ReplyDialect, ReplyRule, ScopedFile, Surfaces,
+    TimeUnit, Timeout, WiringScope,
 };

@@ -1,0 +1,134 @@
+//! Updates: the recorded source once more, never backwards by accident, never without the agreement it needs.
+
+use gsd_tests::{World, text_of};
+use serde_json::{Value, json};
+
+fn world() -> World {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+    world
+}
+
+fn installed(world: &World, id: &str) -> Value {
+    let listed = world.gsdctl(["list", "--json"]).run().succeeds().json();
+    listed["data"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap().clone()
+}
+
+#[test]
+fn fr_018_an_update_keeps_the_wiring_and_says_current_when_nothing_changed() {
+    let world = world();
+    let bundle = world.bundle("acme-lint").with_refusal().with_skill("acme-lint");
+    world.gsdctl(["install", &bundle.spec(), "--runtime", "claude", "--yes"]).run().succeeds();
+    let settings = text_of(world.path("home/.claude/settings.json"));
+    let before = world.tree();
+    let same = world.gsdctl(["update", "acme-lint", "--json"]).run().succeeds().json();
+    assert_eq!((&same["changed"], &same["data"]["status"]), (&json!(false), &json!("current")));
+    world.is_as(&before, "current");
+    drop(
+        bundle
+            .with("version", json!("1.1.0"))
+            .with_file("skills/acme-lint/SKILL.md", "---\nname: a\ndescription: b\n---\nNew.\n"),
+    );
+    world
+        .gsdctl(["update", "acme-lint", "--dry-run"])
+        .run()
+        .succeeds()
+        .prints("would update acme-lint 1.1.0");
+    assert_eq!(installed(&world, "acme-lint")["version"], "1.0.0", "only planned");
+    world.gsdctl(["update", "acme-lint", "--yes"]).run().succeeds().prints("upgraded to acme-lint 1.1.0");
+    assert_eq!(text_of(world.path("home/.claude/settings.json")), settings);
+    let skill = text_of(world.path("home/.claude/skills/gsd-acme-lint/SKILL.md"));
+    assert!(skill.contains("New."), "{skill}");
+}
+
+#[test]
+fn changed_scripts_are_asked_for_again() {
+    let world = world();
+    let bundle = world.bundle("acme-lint").with_refusal();
+    world
+        .gsdctl(["install", &bundle.spec(), "--scope", "project", "--runtime", "claude", "--yes"])
+        .run()
+        .succeeds();
+    drop(bundle.with("version", json!("1.0.1")).with_file("hooks/refuse.sh", "#!/bin/sh\nexit 0\n"));
+    let before = world.tree();
+    let refused = world.gsdctl(["update", "acme-lint"]).run().exits(3);
+    let refused = refused.says("what runs has other contents").says("gsdctl update acme-lint");
+    world.is_as(&before, "nobody agreed");
+    let digest = refused.stderr.split("--consent ").nth(1).unwrap().split_whitespace().next().unwrap();
+    world.gsdctl(["update", "acme-lint", "--consent", digest]).run().succeeds();
+    assert_eq!(installed(&world, "acme-lint")["version"], "1.0.1");
+}
+
+#[test]
+fn fr_019_going_back_is_a_wish_and_no_accident() {
+    let world = world();
+    let bundle = world.bundle("acme-log").with_skill("acme-log");
+    world.gsdctl(["install", &bundle.spec()]).run().succeeds();
+    let bundle = bundle.with("version", json!("0.9.0"));
+    let before = world.tree();
+    world
+        .gsdctl(["update", "acme-log"])
+        .run()
+        .exits(8)
+        .says("holds 0.9.0, which is older than the installed 1.0.0")
+        .says("--allow-downgrade");
+    world.is_as(&before, "refused");
+    world.gsdctl(["update", "acme-log", "--allow-downgrade"]).run().succeeds();
+    assert_eq!(installed(&world, "acme-log")["version"], "0.9.0");
+    drop(bundle.with("id", json!("acme-other")).with("version", json!("2.0.0")));
+    world.gsdctl(["update", "acme-log"]).run().exits(8).says("now holds acme-other");
+    std::fs::remove_dir_all(world.path("src/acme-log")).unwrap();
+    world.gsdctl(["update", "acme-log"]).run().exits(7);
+    world.gsdctl(["update", "acme-lag"]).run().exits(7).says("acme-lag is not installed");
+}
+
+#[test]
+fn all_of_them_are_updated_and_each_has_its_row() {
+    let world = world();
+    let good = world.bundle("acme-good");
+    let gone = world.bundle("acme-gone");
+    world.gsdctl(["install", &good.spec()]).run().succeeds();
+    world.gsdctl(["install", &gone.spec(), "--scope", "project"]).run().succeeds();
+    drop(good.with("version", json!("1.2.0")));
+    std::fs::remove_dir_all(world.path("src/acme-gone")).unwrap();
+    let done = world.gsdctl(["update", "--all", "--json"]).run().exits(12).json();
+    let rows = done["data"]["items"].as_array().unwrap();
+    let row = |id: &str| rows.iter().find(|row| row["id"] == id).unwrap();
+    assert_eq!(
+        (&row("acme-good")["status"], &row("acme-good")["version"]),
+        (&json!("upgraded"), &json!("1.2.0"))
+    );
+    assert_eq!(
+        (&row("acme-gone")["status"], &row("acme-gone")["error"]["code"]),
+        (&json!("failed"), &json!("not_found"))
+    );
+}
+
+#[test]
+fn upstreams_verbs_answer_in_upstreams_documents() {
+    let world = world();
+    let bundle = world.bundle("acme-lint").with_refusal();
+    let aborted =
+        world.gsdctl(["capability", "install", &bundle.spec(), "--scope", "project"]).run().exits(3);
+    let document = aborted.json();
+    assert_eq!((&document["status"], &document["requiresConsent"]), (&json!("aborted"), &json!(true)));
+    assert!(document["disclosure"].to_string().contains("hooks/refuse.sh"), "{document}");
+    let install =
+        ["capability", "install", &bundle.spec(), "--scope", "project", "--yes", "--runtime", "claude"];
+    let installed = world.gsdctl(install).run().succeeds().json();
+    assert_eq!((&installed["status"], &installed["version"]), (&json!("installed"), &json!("1.0.0")));
+    let rows = world.gsdctl(["capability", "list"]).run().succeeds().json();
+    let row = rows.as_array().unwrap().iter().find(|row| row["id"] == "acme-lint").unwrap();
+    assert_eq!((&row["status"], &row["scope"]), (&json!("active"), &json!("project")));
+    let trusted = world.gsdctl(["cap", "trust", "list"]).run().succeeds().json();
+    assert!(trusted.to_string().contains("acme-lint"), "{trusted}");
+    let state = world.gsdctl(["capability", "state", "acme-lint"]).run().succeeds().json();
+    assert_eq!(state["capabilities"][0]["active"], true, "{state}");
+    assert!(state["runtimeConfigDir"].as_str().unwrap().ends_with(".claude"), "{state}");
+    drop(bundle.with("version", json!("1.0.1")));
+    let updated = world.gsdctl(["capability", "update", "acme-lint", "--yes"]).run().succeeds().json();
+    assert_eq!((&updated["fromVersion"], &updated["toVersion"]), (&json!("1.0.0"), &json!("1.0.1")));
+    let removed = world.gsdctl(["capability", "remove", "acme-lint"]).run().succeeds().json();
+    assert_eq!((&removed["status"], &removed["strippedEdits"]), (&json!("removed"), &json!(1)));
+    world.gsdctl(["capability", "remove", "acme-lint"]).run().exits(7);
+}
