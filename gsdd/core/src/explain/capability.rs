@@ -2,7 +2,7 @@
 
 use super::explanation::{Explanation, Party, Predicate, Verdict};
 use super::subject::SubjectKind;
-use super::world::{Found, World, assessed, consent, fixes_of, ledger, rule_of};
+use super::world::{Found, Stage, World, assessed, consent, fixes_of, ledger, rule_of};
 use crate::compose::{Skip, SkipReason};
 use crate::manifest::{Manifest, Problem, RuleId};
 use crate::registry::Composed;
@@ -79,6 +79,7 @@ fn missing(id: &str) -> Party {
 fn left_out(world: &World<'_>, found: &Found<'_>, skip: &Skip) -> Explanation {
     let candidate = found.candidate;
     let mut predicates = vec![
+        Stage::Composed.predicate(false),
         Predicate::new("scope", skip.scope.as_str(), &candidate.bundle_dir, true),
         ledger(candidate),
         consent(candidate),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::explanation::{Explanation, Fix, Predicate, Verdict};
 use super::subject::SubjectKind;
-use super::world::{Executable, OWNERS, World, declares, fixes_of, is_shipped, rule_of};
+use super::world::{Executable, OWNERS, Stage, World, declares, fixes_of, is_shipped, rule_of};
 use crate::compose::{LedgerState, Skip};
 use crate::ids::CapabilityId;
 use crate::registry::{Composed, is_built_in_word};
@@ -78,7 +78,12 @@ fn family(world: &World<'_>, name: &str, owner: &Composed, state: &mut super::wo
     let Some(bundle) = world.bundle_of(owner).filter(|_| !is_shipped(owner.scope)) else { return };
     if bundle.candidate.ledger != LedgerState::Committed || bundle.executable != Executable::Runs {
         let reason = bundle.executable.sentence();
-        state.turn_off(reason, "decision D-06", Fix::words("install it again to agree to it as it is"));
+        state.turn_off(
+            Stage::Composed,
+            reason,
+            "decision D-06",
+            Fix::words("install it again to agree to it as it is"),
+        );
     }
 }
 

@@ -191,7 +191,12 @@ fn a_switched_off_capability_names_the_key_and_the_file() {
     assert!(off.text.contains("`anchor.on` is off (.planning/config.json)"), "{}", off.text);
     assert_eq!(off.fixes[0].text, "set `anchor.on` to true in .planning/config.json");
     assert_eq!(parties(&off), [("required-by", "buoy", "active")]);
+    assert_eq!(
+        (off.predicates[0].value.as_str(), off.predicates[0].holds),
+        ("stops before switched on", false)
+    );
     let on = Scene::new(json!({"anchor": {"on": true}})).one("anchor");
+    assert_eq!((on.predicates[0].value.as_str(), on.predicates[0].holds), ("reached switched on", true));
     assert_eq!((on.verdict, on.fixes.len()), (Verdict::Active, 0));
     let switch = on.predicates.iter().find(|predicate| predicate.name == "config anchor.on").unwrap();
     assert_eq!(
@@ -207,6 +212,7 @@ fn a_name_that_is_taken_names_its_owner() {
     assert_eq!((copy.verdict, copy.rule.as_str()), (Verdict::Skipped, "overlay.skill.claimed"));
     assert_eq!(parties(&copy), [("owner", "buoy", "active"), ("owner", "anchor", "inactive")]);
     assert!(copy.predicates.iter().any(|p| p.name == "missing gate" && p.value == "ship:pre"));
+    assert_eq!(copy.predicates[0].value, "stops before composed");
     assert_eq!(copy.fixes.last().unwrap().argv, ["gsdctl", "remove", "copy", "--scope", "global"]);
     let float = scene.one("float");
     assert_eq!(parties(&float), [("owner", "buoy", "active"), ("also-declares", "copy", "skipped")]);

@@ -80,9 +80,33 @@ pub struct ConfigNames {
     pub defaults: String,
 }
 
+/// What a capability passes on the way to an effect.
+///
+/// Source: overlay model, "The activation chain".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Composed,
+    Surfaced,
+    SwitchedOn,
+}
+
+impl Stage {
+    pub(super) fn predicate(self, passed: bool) -> Predicate {
+        let word = match self {
+            Self::Composed => "composed",
+            Self::Surfaced => "surfaced",
+            Self::SwitchedOn => "switched on",
+        };
+        let value = if passed { format!("reached {word}") } else { format!("stops before {word}") };
+        Predicate::new("stage", &value, "installed, composed, surfaced, switched on", passed)
+    }
+}
+
 /// Why a capability is on or off.
 pub(super) struct State {
     pub(super) verdict: Verdict,
+    /// The last stage that it reached, or the one that it stops at.
+    pub(super) stage: Stage,
     pub(super) reason: String,
     pub(super) rule: String,
     pub(super) predicates: Vec<Predicate>,
@@ -146,6 +170,7 @@ impl<'a> World<'a> {
         let manifest = composed.manifest.as_ref();
         let mut state = State {
             verdict: Verdict::Active,
+            stage: Stage::SwitchedOn,
             reason: "it is composed, on the surface and switched on".to_owned(),
             rule: CHAIN.to_owned(),
             predicates: Vec::new(),
@@ -169,6 +194,7 @@ impl<'a> World<'a> {
             let switch = self.switch(key);
             if !switch.holds {
                 state.turn_off(
+                    Stage::SwitchedOn,
                     format!("`{}` is off ({})", shown_up_to(key, 120), switch.origin),
                     "feature.activation-key.declared",
                     self.switch_fix(key),
@@ -176,6 +202,7 @@ impl<'a> World<'a> {
             }
             state.predicates.push(switch);
         }
+        state.predicates.insert(0, state.stage.predicate(state.verdict == Verdict::Active));
         state
     }
 
@@ -194,7 +221,7 @@ impl<'a> World<'a> {
         }
         if found.executable == Executable::Revoked {
             let fix = Fix::words("install it again to agree anew");
-            state.turn_off(found.executable.sentence(), "decision D-06", fix);
+            state.turn_off(Stage::Composed, found.executable.sentence(), "decision D-06", fix);
         }
     }
 
@@ -210,12 +237,22 @@ impl<'a> World<'a> {
                 "choose an install profile that has tier {} (file `.gsd-profile` of the host)",
                 manifest.tier.as_str()
             ));
-            state.turn_off("its skills are not in the install profile of the host".to_owned(), CHAIN, fix);
+            state.turn_off(
+                Stage::Surfaced,
+                "its skills are not in the install profile of the host".to_owned(),
+                CHAIN,
+                fix,
+            );
         } else if !surfaced {
             let fix = Fix::words(
                 "take it out of `disabledClusters` and `explicitRemoves` in `.gsd-surface.json` of the host",
             );
-            state.turn_off("its skills are not on the surface of the host".to_owned(), CHAIN, fix);
+            state.turn_off(
+                Stage::Surfaced,
+                "its skills are not on the surface of the host".to_owned(),
+                CHAIN,
+                fix,
+            );
         }
     }
 
@@ -250,9 +287,10 @@ impl<'a> World<'a> {
 
 impl State {
     /// The first reason counts; every remedy does.
-    pub(super) fn turn_off(&mut self, reason: String, rule: &str, fix: Fix) {
+    pub(super) fn turn_off(&mut self, stage: Stage, reason: String, rule: &str, fix: Fix) {
         if self.verdict == Verdict::Active {
             self.verdict = Verdict::Inactive;
+            self.stage = stage;
             self.reason = reason;
             rule.clone_into(&mut self.rule);
         }
