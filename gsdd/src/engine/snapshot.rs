@@ -1,12 +1,13 @@
 //! What readers hold: everything that was known about one project at one moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gsdd_core::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey, SurfaceFile};
 use gsdd_core::compose::{Candidate, Composition, ConsentVerdict, LedgerState, Scope, compose};
 use gsdd_core::hooks::Matcher;
+use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
 use gsdd_core::manifest::{Manifest, Tier};
 use gsdd_core::registry::{Base, ConfigEntry};
@@ -88,7 +89,9 @@ impl Snapshot {
     ) -> Self {
         let mut scan = scan::scan(base, places, project_root, bundles);
         let composition = compose(base, &scan.candidates);
-        let overlays: Vec<Overlay> = scan.found.drain(..).map(|found| overlay(found, &composition)).collect();
+        let accepted: HashSet<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
+        let overlays: Vec<Overlay> =
+            scan.found.drain(..).map(|found| overlay(found, &composition, &accepted)).collect();
         let mut hooks = index_hooks(&overlays);
         let halted = halted(&overlays, &scan.own, |dir_name, hash| {
             let stored = crate::store::Objects::new(places.objects()).path(hash);
@@ -180,9 +183,9 @@ fn unchanged(stamps: &[(PathBuf, Stamp)], look: impl Fn(&Path) -> Stamp) -> bool
     stamps.iter().all(|(path, stamp)| look(path) == *stamp)
 }
 
-fn overlay(found: Found, composition: &Composition) -> Overlay {
+fn overlay(found: Found, composition: &Composition, accepted: &HashSet<&str>) -> Overlay {
     let manifest = found.declared.assessed().and_then(|assessed| assessed.manifest.clone());
-    let accepted = composition.accepted.iter().any(|id| id.as_str() == found.dir_name)
+    let accepted = accepted.contains(found.dir_name.as_str())
         && composition.registry.get(&found.dir_name).is_some_and(|composed| composed.scope == found.scope);
     Overlay {
         dir_name: found.dir_name,

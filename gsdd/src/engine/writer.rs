@@ -287,7 +287,8 @@ impl Engine {
         answer.await.map_err(|_| EngineStopped)?
     }
 
-    /// The snapshot at hand, unless a watcher saw that something changed.
+    /// The snapshot at hand, unless a watcher saw a change that makes a difference to it. The event of a change often
+    /// arrives after a query has noticed the change itself.
     fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
         let snapshot = {
             let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -295,7 +296,12 @@ impl Engine {
             kept.used = Instant::now();
             Arc::clone(&kept.snapshot)
         };
-        (!self.0.watcher.is_dirty(project)).then_some(snapshot)
+        if self.0.watcher.is_dirty(project) {
+            // The mark goes first: what changes while the files are looked at sets it again.
+            self.0.watcher.clean(project);
+            return Some(snapshot).filter(|snapshot| snapshot.is_fresh());
+        }
+        Some(snapshot)
     }
 
     // From here on: the writer's thread only.
@@ -309,9 +315,9 @@ impl Engine {
                 let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project, Writer::Free)));
             }
             Work::Refresh { project } => {
-                let kept =
+                let known =
                     self.0.projects.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&project);
-                if kept {
+                if known && self.kept(&project).is_none_or(|snapshot| !snapshot.is_fresh()) {
                     self.recompose(&project, Writer::Free);
                 }
             }
@@ -620,25 +626,25 @@ fn difference(before: &Snapshot, after: &Snapshot) -> Option<Change> {
     let ids = |snapshot: &Snapshot| -> BTreeSet<String> {
         snapshot.composition.accepted.iter().map(ToString::to_string).collect()
     };
+    let by_place = |snapshot: &'_ Snapshot| -> HashMap<(String, Scope), usize> {
+        let overlays = snapshot.overlays.iter().enumerate();
+        overlays.map(|(at, overlay)| ((overlay.dir_name.clone(), overlay.scope), at)).collect()
+    };
+    let (old_places, new_places) = (by_place(before), by_place(after));
     let (old, new) = (ids(before), ids(after));
     let added: Vec<String> = new.difference(&old).cloned().collect();
     let removed: Vec<String> = old.difference(&new).cloned().collect();
     let mut changed: BTreeSet<String> = BTreeSet::new();
     for overlay in &after.overlays {
-        let other = before
-            .overlays
-            .iter()
-            .find(|other| other.dir_name == overlay.dir_name && other.scope == overlay.scope);
+        let place = (overlay.dir_name.clone(), overlay.scope);
+        let other = old_places.get(&place).and_then(|at| before.overlays.get(*at));
         let same = other.is_some_and(|other| overlay.same_state(other));
         if !same && !added.contains(&overlay.dir_name) {
             changed.insert(overlay.dir_name.clone());
         }
     }
     for overlay in &before.overlays {
-        let stays = after
-            .overlays
-            .iter()
-            .any(|other| other.dir_name == overlay.dir_name && other.scope == overlay.scope);
+        let stays = new_places.contains_key(&(overlay.dir_name.clone(), overlay.scope));
         if !stays && !removed.contains(&overlay.dir_name) {
             changed.insert(overlay.dir_name.clone());
         }

@@ -1,6 +1,6 @@
 //! Which folders are watched for which projects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -113,7 +113,7 @@ impl Watcher {
             let mut watched = self.lock();
             watched.states.remove(project);
             watched.dirty.remove(project);
-            watched.release(project, &BTreeSet::new())
+            watched.release(project, &HashSet::new())
         };
         let _ = self.marks.send(Mark::Polled(project.to_owned(), false));
         let mut notify = self.notify.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +141,7 @@ impl Watcher {
 
 impl Watched {
     /// Takes `project` off every folder that is not in `keep`; returns the folders that nobody needs any more.
-    fn release(&mut self, project: &Path, keep: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    fn release(&mut self, project: &Path, keep: &HashSet<PathBuf>) -> Vec<PathBuf> {
         let mut stale = Vec::new();
         self.folders.retain(|folder, projects| {
             if !keep.contains(folder) {
@@ -189,8 +189,8 @@ fn matters(path: &Path) -> bool {
     !temporary && (ours || !beside_gsd)
 }
 
-fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> BTreeSet<PathBuf> {
-    let mut folders: BTreeSet<PathBuf> = BTreeSet::from([
+fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> HashSet<PathBuf> {
+    let mut folders: HashSet<PathBuf> = HashSet::from([
         project.to_owned(),
         project.join(".planning"),
         project.join(".gsd"),
@@ -199,7 +199,8 @@ fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> BTreeSet<Pat
         places.gsd_home.join(".gsd"),
         places.gsd_home.join(".gsd").join("capabilities"),
     ]);
-    folders.extend(snapshot.overlays.iter().map(|overlay| overlay.bundle.clone()));
     folders.retain(|folder| folder.is_dir());
+    // These were seen a moment ago.
+    folders.extend(snapshot.overlays.iter().map(|overlay| overlay.bundle.clone()));
     folders
 }

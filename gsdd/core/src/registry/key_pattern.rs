@@ -49,8 +49,20 @@ impl KeyPattern {
     /// Whether the whole key matches.
     #[must_use]
     pub fn matches(&self, key: &str) -> bool {
-        run_any(&self.alternatives, key.as_bytes(), &[0]).contains(&key.len())
+        let key = key.as_bytes();
+        // Most keys differ from most patterns in their first letters.
+        let possible = self.alternatives.iter().filter(|nodes| may_start(nodes, key));
+        possible.into_iter().any(|nodes| run(nodes, key, &[0]).contains(&key.len()))
     }
+}
+
+/// Whether the literals that an alternative begins with are those that the key begins with.
+fn may_start(nodes: &[Node], key: &[u8]) -> bool {
+    let literals = nodes.iter().map_while(|node| match node {
+        Node::Literal(byte) => Some(byte),
+        Node::Class { .. } | Node::Group(_) => None,
+    });
+    literals.enumerate().all(|(at, byte)| key.get(at) == Some(byte))
 }
 
 /// Positions after any of the alternatives, from any of the positions `from`; sorted, without repeats.
@@ -64,6 +76,9 @@ fn run_any(alternatives: &[Vec<Node>], key: &[u8], from: &[usize]) -> Vec<usize>
 fn run(nodes: &[Node], key: &[u8], from: &[usize]) -> Vec<usize> {
     let mut positions = from.to_vec();
     for node in nodes {
+        if positions.is_empty() {
+            break;
+        }
         positions = match node {
             Node::Literal(byte) => advance(&positions, |at| key.get(at) == Some(byte)),
             Node::Class { ranges, repeated } => {

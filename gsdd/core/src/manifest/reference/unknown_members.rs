@@ -3,6 +3,8 @@
 //! The schema is the list of what is read, so the two cannot drift apart. Bodies that are open by design have
 //! `additionalProperties` in the schema and are left alone, as are those whose unknown members are a rule.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use super::schema::schema;
@@ -13,6 +15,9 @@ use crate::text::shown_up_to;
 /// Most members that are reported.
 const MAX_REPORTED: usize = 100;
 
+/// Built once: it is a thousand times the size of an answer.
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema);
+
 /// The members of a manifest that nothing reads; empty when its role is not known.
 #[must_use]
 pub fn unknown_members(manifest: &Value) -> Vec<Problem> {
@@ -22,10 +27,10 @@ pub fn unknown_members(manifest: &Value) -> Vec<Problem> {
         Some("reviewer") => "reviewerCapability",
         _ => return Vec::new(),
     };
-    let schema = schema();
+    let schema = &*SCHEMA;
     let definition = |name: &str| schema.get("$defs").and_then(|defs| defs.get(name));
     let (Some(envelope), Some(body)) = (definition("envelope"), definition(body)) else { return Vec::new() };
-    let mut walk = Walk { schema: &schema, found: Vec::new() };
+    let mut walk = Walk { schema, found: Vec::new() };
     walk.object(manifest, &[envelope, body], "");
     walk.found
 }
