@@ -14,6 +14,10 @@ use crate::throwaway::Throwaway;
 
 /// Fresh processes for each size of set.
 const RUNS: usize = 21;
+/// Changes of one bundle.
+const CHANGES: usize = 51;
+/// Manifests that are judged.
+const VALIDATIONS: usize = 501;
 
 /// Measures 500 and 1,000 overlays against none.
 pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
@@ -35,6 +39,11 @@ pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
     let [none, five_hundred, thousand] = first.map(|times| Times::of(times).median());
     let [_, again, _] = again.map(|times| Times::of(times).median());
     let (half, all) = ((five_hundred - none) / 1000.0, (thousand - none) / 1000.0);
+    let [.., (_, many)] = homes.as_slice() else { return Err(Failure::new("no set was made")) };
+    let [(_, nothing), ..] = homes.as_slice() else { return Err(Failure::new("no set was made")) };
+    let (unchanged, changed) = after_one_change(many)?;
+    let one = (changed - unchanged) / 1000.0;
+    let judging = judging_one(nothing)?;
     Ok(vec![
         Row {
             what: "composing 44 + 500, fresh process",
@@ -49,6 +58,24 @@ pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
             share: all / half / 2.2,
         },
         Row {
+            what: "composing 44 + 1,000, in all",
+            target: "< 300 ms".into(),
+            measured: format!("{all:.0} ms"),
+            share: all / 300.0,
+        },
+        Row {
+            what: "one bundle of 1,000 changed",
+            target: "< 5 ms more than none".into(),
+            measured: format!("{one:.1} ms (asking took {:.1} ms)", unchanged / 1000.0),
+            share: one / 5.0,
+        },
+        Row {
+            what: "validating one manifest",
+            target: "< 50 µs".into(),
+            measured: format!("{judging:.0} µs"),
+            share: judging / 50.0,
+        },
+        Row {
             what: "asking again, nothing changed",
             target: "same generation, < 1/5 of the first".into(),
             measured: format!("same generation, 1/{:.0} ({again:.0} µs)", five_hundred / again),
@@ -57,25 +84,55 @@ pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
     ])
 }
 
+/// Medians of the same question to a process that knows the set: when nothing changed, and when one manifest did.
+fn after_one_change(here: &Throwaway) -> Outcome<(f64, f64)> {
+    let manifest = here.home().join(".gsd/capabilities/acme-overlay-0500/capability.json");
+    let text = std::fs::read_to_string(&manifest).doing(format!("reading {}", manifest.display()))?;
+    let mut process = OverPipes::start(here)?;
+    let mut unchanged = Vec::new();
+    let mut changed = Vec::new();
+    process.registry_list(here)?;
+    for round in 0..CHANGES {
+        let begun = Instant::now();
+        process.registry_list(here)?;
+        unchanged.push(begun.elapsed());
+        let version = format!("\"1.0.{round}\"");
+        std::fs::write(&manifest, text.replacen("\"1.0.0\"", &version, 1)).doing("changing a manifest")?;
+        let begun = Instant::now();
+        let answer = process.registry_list(here)?;
+        changed.push(begun.elapsed());
+        if !answer.contains(&version) {
+            return Err(Failure::new("a changed manifest was not noticed"));
+        }
+    }
+    Ok((Times::of(unchanged).median(), Times::of(changed).median()))
+}
+
+/// Median of what one more manifest costs in a call that judges it, against the same call without anything to judge.
+fn judging_one(here: &Throwaway) -> Outcome<f64> {
+    let manifest = overlay("acme-overlay-0000").to_string();
+    let mut process = OverPipes::start(here)?;
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for _ in 0..VALIDATIONS {
+        for (kind, text) in ["", &manifest].into_iter().enumerate() {
+            let params = json!({"manifest": text, "dirName": "acme-overlay-0000"});
+            let begun = Instant::now();
+            let answer = process.call(here, "manifest.validate", params)?;
+            times[kind].push(begun.elapsed());
+            if answer.contains("\"valid\":true") != (kind == 1) {
+                return Err(Failure::new(format!("gsdd judged wrongly: {answer}")));
+            }
+        }
+    }
+    let [nothing, one] = times.map(|times| Times::of(times).median());
+    Ok(one - nothing)
+}
+
 /// Puts features with a contribution, a step, a gate and a setting into the person's root.
 pub(super) fn place_overlays(here: &Throwaway, count: usize) -> Outcome {
     for number in 0..count {
         let id = format!("acme-overlay-{number:04}");
-        let key = format!("acme_overlay_{number:04}.enabled");
-        let artifact = format!("OVERLAY-{number:04}.md");
-        let manifest = json!({
-            "id": id, "role": "feature", "version": "1.0.0", "title": format!("Overlay {number}"),
-            "description": "One of many, to see what many cost.", "tier": "standard", "requires": [],
-            "engines": {"gsd": ">=1.6.0"}, "runtimeCompat": {"supported": ["*"], "unsupported": []},
-            "skills": [id], "agents": [],
-            "config": {key.clone(): {"type": "boolean", "default": true, "description": "Whether it takes part"}},
-            "steps": [{"point": "verify:post", "ref": {"skill": id}, "produces": [artifact], "consumes": ["SUMMARY.md"],
-                "when": key, "onError": "skip"}],
-            "contributions": [{"point": "plan:pre", "into": "planner", "fragment": {"path": "fragments/plan.md"},
-                "produces": [], "consumes": ["CONTEXT.md"], "when": key, "onError": "skip"}],
-            "gates": [{"point": "ship:pre", "check": {"predicate": {"kind": "artifact-frontmatter-equals",
-                "artifact": artifact, "field": "open_items", "equals": 0}}, "when": key, "blocking": true, "onError": "halt"}]
-        });
+        let manifest = overlay(&id);
         let bundle = here.home().join(".gsd/capabilities").join(&id);
         for (file, text) in [
             ("capability.json", format!("{manifest:#}")),
@@ -92,6 +149,25 @@ pub(super) fn place_overlays(here: &Throwaway, count: usize) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// A manifest of ordinary size.
+fn overlay(id: &str) -> Value {
+    let key = format!("{}.enabled", id.replace('-', "_"));
+    let artifact = format!("{}.md", id.to_uppercase());
+    json!({
+        "id": id, "role": "feature", "version": "1.0.0", "title": format!("Overlay {id}"),
+        "description": "One of many, to see what many cost.", "tier": "standard", "requires": [],
+        "engines": {"gsd": ">=1.6.0"}, "runtimeCompat": {"supported": ["*"], "unsupported": []},
+        "skills": [id], "agents": [],
+        "config": {key.clone(): {"type": "boolean", "default": true, "description": "Whether it takes part"}},
+        "steps": [{"point": "verify:post", "ref": {"skill": id}, "produces": [artifact], "consumes": ["SUMMARY.md"],
+            "when": key, "onError": "skip"}],
+        "contributions": [{"point": "plan:pre", "into": "planner", "fragment": {"path": "fragments/plan.md"},
+            "produces": [], "consumes": ["CONTEXT.md"], "when": key, "onError": "skip"}],
+        "gates": [{"point": "ship:pre", "check": {"predicate": {"kind": "artifact-frontmatter-equals",
+            "artifact": artifact, "field": "open_items", "equals": 0}}, "when": key, "blocking": true, "onError": "halt"}]
+    })
 }
 
 /// Times of a fresh process to its first answer, and of the same question again.
@@ -134,9 +210,13 @@ impl OverPipes {
     }
 
     fn registry_list(&mut self, here: &Throwaway) -> Outcome<String> {
-        let ctx =
+        self.call(here, "registry.list", json!({}))
+    }
+
+    fn call(&mut self, here: &Throwaway, method: &str, mut params: Value) -> Outcome<String> {
+        params["ctx"] =
             json!({"protocol": 1, "client": "bench", "cwd": here.project(), "env": {"HOME": here.home()}});
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "registry.list", "params": {"ctx": ctx}});
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let requests = self.requests.as_mut().doing("asking gsdd")?;
         requests.write_all(format!("{request}\n").as_bytes()).doing("asking gsdd")?;
         let mut line = String::new();

@@ -68,7 +68,9 @@ pub(super) fn document(rows: &[Row], runs: u32) -> String {
            each call. Hosts start hooks through a shell, which costs about as much as `true` again and is not ours.\n\
          - **In the daemon.** From a request's arrival to its answer, as `gsdctl daemon status` tells it.\n\
          - **Composing.** The first `registry.list` of a fresh process, minus the same with an empty home: reading and\n  \
-           judging 500 or 1,000 manifests with their fragments, and composing them with the first-party ones.\n\
+           judging 500 or 1,000 manifests with their fragments, and composing them with the first-party ones. One changed\n  \
+           bundle: the same question to a process that knows the set, minus that question when nothing changed.\n\
+         - **Validating.** A `manifest.validate` with a manifest of ordinary size, minus one without any.\n\
          - **At rest.** Memory is the resident set after the set with 500 overlays has been composed and asked for. Wake-ups\n  \
            are voluntary context switches of all threads over five seconds in which nobody asks, in the quietest of three.\n\n\
          `cargo xtask bench --check` ends with an error when a target is missed by more than a quarter. A p99 on a machine\n\
