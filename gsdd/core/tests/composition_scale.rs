@@ -126,6 +126,47 @@ fn cost_grows_with_the_set() {
     }
 }
 
+/// Judging is done for every manifest that changed; composing for the whole set.
+#[test]
+#[ignore = "a measurement, for release builds"]
+fn judging_one_manifest_and_composing_again() {
+    let base = shipped();
+    let bytes = serde_json::to_vec_pretty(&ordinary("acorn")).unwrap();
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2]
+    };
+    let time = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    let judging = median(
+        (0..2001)
+            .map(|_| {
+                time(&mut || {
+                    std::hint::black_box(gsdd_core::manifest::assess("acorn", &bytes, base.contract()));
+                })
+            })
+            .collect(),
+    );
+    println!("judging {} bytes: {judging:.1?}", bytes.len());
+    let mut candidates: Vec<Candidate> = (0..1000).map(|n| global(&ordinary(&format!("c{n:04}")))).collect();
+    let again = median(
+        (0..51)
+            .map(|round| {
+                candidates[500] = global(&ordinary("c0500"));
+                candidates[500].demoted = round % 2 == 1;
+                time(&mut || {
+                    std::hint::black_box(compose(&base, &candidates));
+                })
+            })
+            .collect(),
+    );
+    println!("composing 1,000 of which one changed: {again:.1?}");
+    assert!(judging < Duration::from_micros(200) && again < Duration::from_millis(50));
+}
+
 /// One hostile manifest of a few megabytes must not hold up an install check, which runs before anybody agreed.
 #[test]
 #[ignore = "a measurement, for release builds"]

@@ -75,8 +75,9 @@ fn in_call(app: &App, manifest: &Value, dir_name: Option<&str>) -> Desk {
         Value::String(text) => text.clone().into_bytes(),
         document => document.to_string().into_bytes(),
     };
-    let id = json::parse_lenient(&bytes).and_then(|document| Some(document.get("id")?.as_str()?.to_owned()));
-    let dir_name = dir_name.map(ToOwned::to_owned).or(id).unwrap_or_default();
+    let id =
+        || json::parse_lenient(&bytes).and_then(|document| Some(document.get("id")?.as_str()?.to_owned()));
+    let dir_name = dir_name.map(ToOwned::to_owned).or_else(id).unwrap_or_default();
     let file =
         if bytes.len() as u64 > json::MAX_BYTES { ManifestFile::TooBig } else { ManifestFile::Bytes(&bytes) };
     let draft = Draft::read(&dir_name, file, app.engine.base().contract());
