@@ -39,7 +39,7 @@ pub(super) fn list(global: &Global, options: &Options, args: &ListArgs) -> Outco
     }
     let mut warnings = listed.warnings;
     warnings.extend(connection.warnings());
-    let rows: Vec<_> = listed.items.iter().map(row).collect();
+    let rows: Vec<_> = shown.into_iter().map(row).collect();
     Ok(Report { command: "list", data: json!(rows), text, warnings, ..Report::default() })
 }
 

@@ -30,32 +30,46 @@ pub fn unknown_members(manifest: &Value) -> Vec<Problem> {
     let schema = &*SCHEMA;
     let definition = |name: &str| schema.get("$defs").and_then(|defs| defs.get(name));
     let (Some(envelope), Some(body)) = (definition("envelope"), definition(body)) else { return Vec::new() };
-    let mut walk = Walk { schema, found: Vec::new() };
-    walk.object(manifest, &[envelope, body], "");
+    let mut walk = Walk { schema, trail: Vec::new(), found: Vec::new() };
+    walk.object(manifest, &[envelope, body]);
     walk.found
 }
 
-struct Walk<'s> {
+struct Walk<'s, 'm> {
     schema: &'s Value,
+    /// The way to the value that is looked at; most values are fine, so it becomes a pointer only when one is not.
+    trail: Vec<Token<'m>>,
     found: Vec<Problem>,
 }
 
-impl<'s> Walk<'s> {
-    fn value(&mut self, value: &Value, form: &'s Value, pointer: &str) {
+#[derive(Clone, Copy)]
+enum Token<'m> {
+    Key(&'m str),
+    Index(usize),
+}
+
+impl<'s, 'm> Walk<'s, 'm> {
+    fn value(&mut self, value: &'m Value, form: &'s Value, token: Token<'m>) {
+        self.trail.push(token);
+        self.inside(value, form);
+        self.trail.pop();
+    }
+
+    fn inside(&mut self, value: &'m Value, form: &'s Value) {
         let form = self.resolved(form);
         match value {
-            Value::Object(_) => self.object(value, &[form], pointer),
+            Value::Object(_) => self.object(value, &[form]),
             Value::Array(items) => {
                 let Some(item_form) = form.get("items") else { return };
                 for (index, item) in items.iter().enumerate() {
-                    self.value(item, item_form, &format!("{pointer}/{index}"));
+                    self.value(item, item_form, Token::Index(index));
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
-    fn object(&mut self, value: &Value, forms: &[&'s Value], pointer: &str) {
+    fn object(&mut self, value: &'m Value, forms: &[&'s Value]) {
         let known: Vec<&'s Map<String, Value>> =
             forms.iter().filter_map(|form| form.get("properties")?.as_object()).collect();
         let others = forms.iter().find_map(|form| form.get("additionalProperties"));
@@ -63,19 +77,29 @@ impl<'s> Walk<'s> {
             if self.found.len() >= MAX_REPORTED {
                 return;
             }
-            let mut here = pointer.to_owned();
-            push_token(&mut here, key);
             match known.iter().find_map(|members| members.get(key)).or(others) {
-                Some(form) => self.value(member, form, &here),
+                Some(form) => self.value(member, form, Token::Key(key)),
                 // A form without members says nothing about them.
                 None if known.is_empty() => {}
                 None => {
                     let rule = RuleId::ManifestWarnUnknownMember;
                     let message = format!("Nothing reads the member `{}`.", shown_up_to(key, 60));
-                    self.found.push(Problem::new(rule, here, message));
+                    let pointer = self.pointer(key);
+                    self.found.push(Problem::new(rule, pointer, message));
                 }
             }
         }
+    }
+
+    fn pointer(&self, key: &str) -> String {
+        let mut pointer = String::new();
+        for token in self.trail.iter().copied().chain([Token::Key(key)]) {
+            match token {
+                Token::Key(key) => push_token(&mut pointer, key),
+                Token::Index(index) => pointer.push_str(&format!("/{index}")),
+            }
+        }
+        pointer
     }
 
     fn resolved(&self, form: &'s Value) -> &'s Value {
