@@ -37,6 +37,28 @@ fn rich_world() -> (World, String) {
     (world, spec)
 }
 
+/// Random delays around the time that an operation takes on a machine that is sometimes busy.
+struct Delays {
+    seed: u64,
+    limit: u64,
+}
+
+impl Delays {
+    fn new(seed: u64, usual: Duration) -> Self {
+        Self { seed, limit: u64::try_from(usual.as_micros()).unwrap().max(1000) }
+    }
+
+    fn draw(&mut self) -> Duration {
+        Duration::from_micros(next(&mut self.seed) % self.limit)
+    }
+
+    /// An operation that was cut off gets more time on the average, one that came to its end gets less.
+    fn learn(&mut self, ended: bool) {
+        let part = self.limit / 8;
+        self.limit = if ended { self.limit - part } else { self.limit + part }.clamp(1000, 4_000_000);
+    }
+}
+
 /// Kills the daemon at a random moment of `operation`; the client may say what it likes.
 fn interrupt(world: &World, operation: &[&str], delay: Duration) {
     let pid = world.start_daemon();
@@ -53,7 +75,7 @@ fn interrupt(world: &World, operation: &[&str], delay: Duration) {
 }
 
 /// `GSD_TEST_KILLS` asks for more of them than the ordinary run has time for.
-fn kill_at_random_moments(scope: &str, seeds: u32, mut seed: u64) {
+fn kill_at_random_moments(scope: &str, seeds: u32, seed: u64) {
     let seeds = std::env::var("GSD_TEST_KILLS").map_or(seeds, |kills| kills.parse().unwrap());
     let (world, spec) = rich_world();
     let install = ["install", &spec, "--scope", scope, "--runtime", "claude", "--yes"];
@@ -62,14 +84,13 @@ fn kill_at_random_moments(scope: &str, seeds: u32, mut seed: u64) {
     let without = world.tree();
     let begun = Instant::now();
     world.gsdctl(install).run().succeeds();
-    let duration = begun.elapsed();
+    let mut delays = Delays::new(seed, begun.elapsed() * 5 / 4);
     let with = world.tree().without_times();
     let mut reached = [0_u32; 2];
     for at in 0..seeds {
         let installed = world.tree().without_times() == with;
         let operation: &[&str] = if installed { &remove } else { &install };
-        let micros = u64::try_from(duration.as_micros()).unwrap() * 5 / 4;
-        let delay = Duration::from_micros(next(&mut seed) % micros);
+        let delay = delays.draw();
         interrupt(&world, operation, delay);
         let left = world.tree();
         world.gsdctl(["list"]).run().succeeds();
@@ -87,6 +108,7 @@ fn kill_at_random_moments(scope: &str, seeds: u32, mut seed: u64) {
             0
         };
         reached[state] += 1;
+        delays.learn(installed != (state == 1));
         if at % 4 == 0 {
             world.gsdctl(["daemon", "restart"]).run().succeeds();
             world.is_as(&tree, "a second sweep");
@@ -141,14 +163,14 @@ fn killed_at_any_moment_of_an_upgrade_one_version_works() {
     }
     let difference = states[0].difference(&states[2]);
     assert!(difference.is_empty(), "there and back is another state:\n{difference}");
-    let mut seed = 0x1234_5678_9abc_def1;
+    let mut delays = Delays::new(0x1234_5678_9abc_def1, Duration::from_millis(120));
     let mut now = 0;
     let mut moved = [0_u32; 2];
     let kills = std::env::var("GSD_TEST_KILLS").map_or(32, |kills| kills.parse().unwrap());
     for at in 0..kills {
         let (number, words) = [("1.1.0", "second"), ("1.0.0", "first")][now];
         version(number, words);
-        interrupt(&world, &install, Duration::from_micros(next(&mut seed) % 120_000));
+        interrupt(&world, &install, delays.draw());
         world.gsdctl(["list"]).run().succeeds();
         let tree = world.tree().without("src").without_times();
         let Some(found) = states.iter().take(2).position(|state| *state == tree) else {
@@ -159,6 +181,7 @@ fn killed_at_any_moment_of_an_upgrade_one_version_works() {
             );
         };
         moved[usize::from(found != now)] += 1;
+        delays.learn(found != now);
         now = found;
         let answer =
             world.hook_of(&world.path("home/.claude/settings.json"), "PreToolUse").input(write_of("x")).run();
