@@ -192,6 +192,12 @@ fn fr_002_settings_that_do_not_parse_stop_everything_and_say_what_to_add() {
     let before = world.tree();
     world.gsdctl(["remove", "acme-lint"]).run().fails().says("settings.json:1").says("was not removed");
     world.is_as(&before, "a removal that can't be done");
+    // What registers nothing in the file has nothing to do with it.
+    let bystander = world.bundle("acme-words").with_skill("acme-words");
+    install(&world, &bystander.spec()).succeeds();
+    world.gsdctl(["remove", "acme-words"]).run().succeeds();
+    let left = before.without_times().difference(&world.tree().without("src/acme-words").without_times());
+    assert!(left.is_empty(), "a bystander came and went:\n{left}");
     put(&settings, good);
     world.gsdctl(["remove", "acme-lint"]).run().succeeds();
     assert!(!settings.exists() && !world.path("home/.gsd").exists());

@@ -238,6 +238,7 @@ fn plan_documents(
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect();
     }
+    by_document.retain(|_, changes| changes.concerns_the_file());
     for (path, changes) in by_document {
         let known = old.servers.clone();
         match edit_document(&path, &changes, &known, id, descriptor, surfaces) {
@@ -287,6 +288,16 @@ struct Changes<'a> {
     record: Option<DocumentRecord>,
     /// For a shared file: the hooks in it.
     shared: Option<SharedHooks>,
+}
+
+impl Changes<'_> {
+    /// Whether the file is to be looked at: a broken one does not stop what has nothing to do with it.
+    fn concerns_the_file(&self) -> bool {
+        !self.inserts.is_empty()
+            || !self.drop_events.is_empty()
+            || !self.drop_servers.is_empty()
+            || self.shared.is_some()
+    }
 }
 
 /// The hooks that a capability should have in a shared file, and those that our records say it has.
