@@ -35,7 +35,7 @@ pub(super) fn list(global: &Global, options: &Options, args: &ListArgs) -> Outco
         );
     }
     if hidden > 0 {
-        let _ = writeln!(text, "{hidden} first-party capabilities are active as well; --all lists them");
+        let _ = writeln!(text, "{hidden} first-party capabilities as well; --all lists them");
     }
     let mut warnings = listed.warnings;
     warnings.extend(connection.warnings());
