@@ -105,12 +105,6 @@ impl HostContract {
         self.step_of(point).map_or(&[], |step| step.agent_roles.as_slice())
     }
 
-    /// Artifacts that the owning step of a point consumes, for information.
-    #[must_use]
-    pub fn consumed_at(&self, point: LoopPoint) -> &[String] {
-        self.step_of(point).map_or(&[], |step| step.consumes.as_slice())
-    }
-
     /// From which point on the host publishes an artifact: the last point of the step that makes it.
     #[must_use]
     pub fn available_from(&self, artifact: &str) -> Option<LoopPoint> {

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use gsdd_core::bundle::RelPath;
 use gsdd_core::projection::edit::marked::{
-    is_writable_hook, marked_hook, marked_server, strip_marked, upstream_command,
+    HOOKS, SERVERS, is_marked, is_writable_hook, marked_hook, marked_server,
 };
-use gsdd_core::projection::edit::{Dialect, Insert, Undo, apply, dialect_of, read};
+use gsdd_core::projection::edit::{
+    Dialect, EditRefusal, Insert, Removal, Target, Undo, apply, dialect_of, read, remove_keeping_undo,
+};
+use gsdd_core::text::always_shell_quoted;
 use serde_json::{Value, json};
 
 use super::{Suite, run};
@@ -143,4 +146,26 @@ fn edit_as_person(files: &mut Files, edit: &Value) {
         }
         *text = serde_json::to_vec_pretty(&document).unwrap();
     }
+}
+
+/// The command line that upstream writes for a script: its path in quotes, behind `node` for JavaScript.
+fn upstream_command(script_path: &str) -> String {
+    let is_javascript = [".js", ".cjs", ".mjs"].iter().any(|extension| script_path.ends_with(extension));
+    let quoted = always_shell_quoted(script_path);
+    if is_javascript { format!("node {quoted}") } else { quoted }
+}
+
+/// Removes every marked entry of `id`, whoever wrote it.
+fn strip_marked(current: &[u8], dialect: Dialect, id: &str, undo: &Undo) -> Result<Removal, EditRefusal> {
+    let document = read(current, dialect)?;
+    let table = |key: &str| document.get(key).and_then(Value::as_object).into_iter().flatten();
+    let events: Vec<Vec<String>> =
+        table(HOOKS).map(|(event, _)| vec![HOOKS.to_owned(), event.clone()]).collect();
+    let is_ours = |entry: &Value| is_marked(entry, id);
+    let servers_table = [SERVERS.to_owned()];
+    let mut targets: Vec<Target<'_>> =
+        events.iter().map(|container| Target::Item { container, is_ours: &is_ours }).collect();
+    let servers = table(SERVERS).filter(|(_, config)| is_marked(config, id));
+    targets.extend(servers.map(|(key, _)| Target::Member { container: &servers_table, key }));
+    remove_keeping_undo(current, dialect, &targets, undo)
 }

@@ -189,13 +189,6 @@ fn removal_never_swallows_text_into_a_comment() {
 }
 
 #[test]
-fn fr002_the_remedy_is_a_document_of_our_entries() {
-    let text = by_hand(&[bell()]);
-    assert_eq!(read(text.as_bytes(), Dialect::StrictJson).unwrap()["hooks"]["Stop"][0]["_mark"], "bell");
-    assert!(text.contains("\n    \"Stop\": [\n"), "{text}");
-}
-
-#[test]
 fn nothing_of_ours_changes_nothing() {
     for current in ["", " \n", "{}", "{\"hooks\":5}", " { \"hooks\" : {\"Stop\":[{\"hooks\":[]},7]} } "] {
         assert_eq!(without_bell(current, &Undo::default()).as_deref(), Some(current));

@@ -9,12 +9,7 @@
 use serde_json::{Map, Value, json};
 
 use super::insert::Insert;
-use super::refusal::EditRefusal;
-use super::remove::{Removal, Target, remove_keeping_undo};
-use super::undo::Undo;
-use super::{Dialect, read};
 use crate::ids::is_reserved_property_name;
-use crate::text::always_shell_quoted;
 
 /// The member that names the capability.
 pub const MARKER: &str = "_gsdCapability";
@@ -67,31 +62,4 @@ pub fn is_writable_hook(event: &str, script: &str) -> bool {
         && !script.starts_with('/')
         && script.bytes().all(plain)
         && script.split('/').all(|segment| segment != ".." && !segment.starts_with('-'))
-}
-
-/// The command line that upstream writes for a script: its path in quotes, behind `node` for JavaScript. Used to
-/// recognise entries of upstream.
-#[must_use]
-pub fn upstream_command(script_path: &str) -> String {
-    let is_javascript = [".js", ".cjs", ".mjs"].iter().any(|extension| script_path.ends_with(extension));
-    let quoted = always_shell_quoted(script_path);
-    if is_javascript { format!("node {quoted}") } else { quoted }
-}
-
-/// Removes every marked entry of `id`, whoever wrote it.
-///
-/// # Errors
-/// [`EditRefusal`]: nothing may be written.
-pub fn strip_marked(current: &[u8], dialect: Dialect, id: &str, undo: &Undo) -> Result<Removal, EditRefusal> {
-    let document = read(current, dialect)?;
-    let table = |key: &str| document.get(key).and_then(Value::as_object).into_iter().flatten();
-    let events: Vec<Vec<String>> =
-        table(HOOKS).map(|(event, _)| vec![HOOKS.to_owned(), event.clone()]).collect();
-    let is_ours = |entry: &Value| is_marked(entry, id);
-    let servers_table = [SERVERS.to_owned()];
-    let mut targets: Vec<Target<'_>> =
-        events.iter().map(|container| Target::Item { container, is_ours: &is_ours }).collect();
-    let servers = table(SERVERS).filter(|(_, config)| is_marked(config, id));
-    targets.extend(servers.map(|(key, _)| Target::Member { container: &servers_table, key }));
-    remove_keeping_undo(current, dialect, &targets, undo)
 }

@@ -65,15 +65,6 @@ pub fn dialect_of(bytes: &[u8]) -> Result<Dialect, EditRefusal> {
     parse::parse(text, Dialect::Jsonc).map(|_| Dialect::Jsonc)
 }
 
-/// What a person would type into an empty file to get the insertions: the remedy that goes with a refusal.
-#[must_use]
-pub fn by_hand(inserts: &[Insert]) -> String {
-    apply(None, Dialect::StrictJson, inserts)
-        .ok()
-        .and_then(|(bytes, _)| String::from_utf8(bytes).ok())
-        .unwrap_or_default()
-}
-
 fn is_blank(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
 }
