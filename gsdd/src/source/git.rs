@@ -392,7 +392,10 @@ impl Git<'_> {
         } else {
             WireError::new(Code::SourceUnreachable, format!("{url} can't be reached"))
         };
-        let told = stderr.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+        let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+        // What follows the first fatal line is advice.
+        let told = lines().find(|line| line.starts_with("fatal:")).or_else(|| lines().next_back());
+        let told = told.unwrap_or_default();
         error.caused_by(format!("git: {}", shown_up_to(&without_credentials(told), 200)))
     }
 }
