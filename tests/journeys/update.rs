@@ -107,7 +107,7 @@ fn all_of_them_are_updated_and_each_has_its_row() {
 #[test]
 fn upstreams_verbs_answer_in_upstreams_documents() {
     let world = world();
-    let bundle = world.bundle("acme-lint").with_refusal();
+    let bundle = world.bundle("acme-lint").with_refusal().with_skill("acme-lint");
     let aborted =
         world.gsdctl(["capability", "install", &bundle.spec(), "--scope", "project"]).run().exits(3);
     let document = aborted.json();

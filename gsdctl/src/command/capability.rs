@@ -102,13 +102,12 @@ fn removed(global: &Global, options: &Options, args: &RemoveArgs) -> ExitCode {
     finish(
         global,
         done.map(|report| {
-            let taken_out = report.data["wired"].as_array().map_or(0, Vec::len);
             let document = json!({
                 "status": report.data["status"],
                 "id": report.data["id"],
                 "scope": report.data["scope"],
                 "removedFiles": [format!(".gsd/capabilities/{}", report.data["id"].as_str().unwrap_or_default())],
-                "strippedEdits": taken_out,
+                "strippedEdits": report.data["stripped_edits"],
                 "dataPreserved": !args.purge_data,
                 "left": report.data["not_wired"],
             });

@@ -432,6 +432,7 @@ fn finished(command: &'static str, connection: &Connection, done: Done, text: St
             "scope": done.scope,
             "wired": done.wired,
             "not_wired": done.not_wired,
+            "stripped_edits": done.stripped_edits,
             "changes": done.changes,
             "consent": done.consent,
         }),

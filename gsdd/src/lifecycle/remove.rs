@@ -25,6 +25,8 @@ pub(crate) struct Removal {
     pub(crate) version: Option<String>,
     /// Surfaces that are taken out.
     pub(crate) taken_out: Vec<String>,
+    /// How many of those were entries in documents of the person.
+    pub(crate) entries: usize,
     /// What stays, and why.
     pub(crate) left: Vec<NotWired>,
 }
@@ -60,6 +62,7 @@ pub(crate) fn plan_remove(
     let mut steps = Vec::new();
     let mut roots = vec![root.gsd(), ledger_path.clone(), state_path.clone(), places.objects()];
     let mut taken_out = Vec::new();
+    let mut entries = 0;
     let mut left = Vec::new();
     let mut emptied = Vec::new();
     let mut files = Vec::new();
@@ -114,6 +117,7 @@ pub(crate) fn plan_remove(
         files.append(&mut wiring.files);
         emptied.append(&mut wiring.emptied);
         taken_out.append(&mut wiring.wired);
+        entries += wiring.entries;
         left.append(&mut wiring.not_wired);
     }
     steps.append(&mut files);
@@ -177,6 +181,7 @@ pub(crate) fn plan_remove(
         version: entry.map(|entry| entry.version),
         id,
         taken_out,
+        entries,
         left,
     })
 }

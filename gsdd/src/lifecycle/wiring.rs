@@ -35,6 +35,8 @@ pub(crate) struct WiringPlan {
     pub(crate) emptied: Vec<PathBuf>,
     /// Surfaces that are wired, or were taken out.
     pub(crate) wired: Vec<String>,
+    /// How many of those are entries in documents of the person.
+    pub(crate) entries: usize,
     /// Surfaces that are not, or that stay, and why.
     pub(crate) not_wired: Vec<NotWired>,
     /// Things of the person's that are in the way; any of them refuses the whole operation.
@@ -247,6 +249,7 @@ fn plan_documents(
                     // Each document is asked to drop the same entries; told is each of them once.
                     if !plan.wired.contains(&surface) {
                         plan.wired.push(surface);
+                        plan.entries += 1;
                     }
                 }
                 plan.not_wired.extend(edited.left);

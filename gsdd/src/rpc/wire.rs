@@ -100,6 +100,7 @@ pub(super) fn installed(
         not_wired: prepared.not_wired.clone(),
         changes: plan_lines(&prepared.plan),
         consent,
+        ..Outcome::default()
     }
 }
 
@@ -117,6 +118,7 @@ pub(super) fn removed(removals: &[Removal], status: &str, snapshot: &Snapshot) -
         outcome.version.clone_from(&removal.version);
         removal.scope.clone_into(&mut outcome.scope);
         outcome.wired.extend(removal.taken_out.iter().cloned());
+        outcome.stripped_edits += removal.entries;
         outcome.not_wired.extend(removal.left.iter().cloned());
         outcome.changes.extend(plan_lines(&removal.plan));
     }

@@ -186,6 +186,8 @@ pub struct Outcome {
     pub wired: Vec<String>,
     /// Surfaces that are not wired, or could not be taken out, and why.
     pub not_wired: Vec<NotWired>,
+    /// Entries that were taken out of documents of the person.
+    pub stripped_edits: usize,
     /// Everything that was done, in order.
     pub changes: Vec<PlanLine>,
     /// What the agreement covers.
