@@ -271,3 +271,40 @@ static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
     });
     parsed.flatten().collect()
 });
+
+/// Every list of allowed words in a schema.
+fn word_lists(schema: &Value, lists: &mut Vec<BTreeSet<String>>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(words) = members.get("enum").and_then(Value::as_array) {
+                lists.push(words.iter().map(Value::to_string).collect());
+            }
+            members.values().for_each(|member| word_lists(member, lists));
+        }
+        Value::Array(items) => items.iter().for_each(|item| word_lists(item, lists)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_closed_list_has_the_recorded_words_and_those_of_the_seed() {
+    let recorded = include_str!("../../../tests/vectors/manifest/vocabularies.json");
+    let recorded: Value = serde_json::from_str(recorded).unwrap();
+    let mut lists = Vec::new();
+    word_lists(&schema(), &mut lists);
+    let words = |list: &Value| list.as_array().unwrap().clone();
+    for (name, vocabulary) in recorded["vocabularies"].as_object().unwrap() {
+        let values = words(&vocabulary["values"]).into_iter().map(|entry| entry["value"].clone());
+        let known: BTreeSet<String> =
+            values.chain(words(&vocabulary["seed_only"])).map(|value| value.to_string()).collect();
+        let or_null: BTreeSet<String> = known.iter().cloned().chain(["null".to_owned()]).collect();
+        assert!(lists.iter().any(|list| *list == known || *list == or_null), "{name}: {known:?}");
+    }
+    for prefix in words(&recorded["reserved_id_prefixes"]) {
+        let prefix = prefix.as_str().unwrap();
+        assert!(gsdd_core::ids::reserved_prefix(&format!("{prefix}x")).is_some(), "{prefix}");
+    }
+    for name in words(&recorded["reserved_property_names"]) {
+        assert!(gsdd_core::ids::is_reserved_property_name(name.as_str().unwrap()), "{name}");
+    }
+}
