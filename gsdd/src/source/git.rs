@@ -251,7 +251,7 @@ impl Git<'_> {
                 Code::NotFound,
                 format!("{} has no tag and no branch named {}", shown(self.url), shown(name)),
             )
-            .with_fix("list what there is: git ls-remote --tags --heads URL", &[])),
+            .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &shown(self.url)])),
         }
     }
 
@@ -365,8 +365,8 @@ impl Git<'_> {
                 format!("{url} wants authentication that your git does not have"),
             )
             .with_fix(
-                "set up a credential helper or ssh key for that host; check with: git ls-remote URL",
-                &[],
+                "set up a credential helper or ssh key for that host, then check it",
+                &["git", "ls-remote", &url],
             )
         } else if says(&["could not resolve host", "name or service not known", "no address associated"]) {
             WireError::new(Code::SourceUnreachable, format!("the host of {url} is not known"))
@@ -376,7 +376,7 @@ impl Git<'_> {
                 .with_fix("if your organisation has its own authority, name it in SSL_CERT_FILE", &[])
         } else if says(&["couldn't find remote ref", "not our ref", "unadvertised object"]) {
             WireError::new(Code::NotFound, format!("{url} does not have that tag, branch or commit"))
-                .with_fix("list what there is: git ls-remote --tags --heads URL", &[])
+                .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &url])
         } else if says(&[
             "not found",
             "does not exist",
