@@ -127,6 +127,13 @@ pub(crate) enum Command {
     )]
     Update(UpdateArgs),
 
+    /// Bring back what an update replaced: content, wiring and agreement [effect: write-state, write-host]
+    #[command(
+        after_help = "The last 5 contents that updates replaced are kept; `gsdctl ledger list` shows them.\n\n\
+        Exit status: 0 done, 3 consent needed, 6 incompatible, 7 nothing to go back to"
+    )]
+    Rollback(RollbackArgs),
+
     /// Take a capability away, without a trace [effect: write-state, write-host]
     Remove(RemoveArgs),
 
@@ -235,6 +242,21 @@ pub(crate) struct UpdateArgs {
     /// Also go back to an older version
     #[arg(long)]
     pub(crate) allow_downgrade: bool,
+
+    /// How to agree and where to register.
+    #[command(flatten)]
+    pub(crate) wish: WishArgs,
+}
+
+/// `gsdctl rollback …`
+#[derive(Debug, Args)]
+pub(crate) struct RollbackArgs {
+    /// Id of the capability
+    pub(crate) id: String,
+
+    /// The version to go to, instead of the one before the present one
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: Option<String>,
 
     /// How to agree and where to register.
     #[command(flatten)]

@@ -10,6 +10,7 @@ mod git_source;
 mod interrupted;
 mod loop_render;
 mod project_scope;
+mod rollback;
 mod round_trip;
 mod shared_file;
 mod tampering;

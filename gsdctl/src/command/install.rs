@@ -12,7 +12,7 @@ use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::Outcome;
-use crate::args::{Global, InstallArgs, RemoveArgs, Scope, UpdateArgs, WishArgs};
+use crate::args::{Global, InstallArgs, RemoveArgs, RollbackArgs, Scope, UpdateArgs, WishArgs};
 use crate::connect::{self, Connection, Options};
 use crate::output::{Report, clean, say};
 
@@ -31,7 +31,21 @@ pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> O
 
 /// Agrees to what is installed.
 pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArgs) -> Outcome {
-    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, args };
+    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, to: None, args };
+    attempt(global, options, &wish).outcome
+}
+
+/// Brings back a content that an update replaced.
+pub(super) fn rollback(global: &Global, options: &Options, args: &RollbackArgs) -> Outcome {
+    let to = args.to.as_deref();
+    let wish = Wish {
+        verb: Verb::Rollback,
+        what: &args.id,
+        scope: None,
+        allow_downgrade: false,
+        to,
+        args: &args.wish,
+    };
     attempt(global, options, &wish).outcome
 }
 
@@ -40,6 +54,7 @@ enum Verb {
     Install,
     Update,
     Grant,
+    Rollback,
 }
 
 impl Verb {
@@ -49,6 +64,17 @@ impl Verb {
             Self::Install => "install",
             Self::Update => "update",
             Self::Grant => "consent-grant",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    /// In a sentence before id and version.
+    fn deed(self) -> &'static str {
+        match self {
+            Self::Install => "install",
+            Self::Update => "update",
+            Self::Grant => "agree to",
+            Self::Rollback => "go back to",
         }
     }
 
@@ -58,6 +84,7 @@ impl Verb {
             Self::Install => &["install"],
             Self::Update => &["update"],
             Self::Grant => &["consent", "grant"],
+            Self::Rollback => &["rollback"],
         }
     }
 }
@@ -69,17 +96,26 @@ pub(super) struct Wish<'a> {
     what: &'a str,
     scope: Option<Scope>,
     allow_downgrade: bool,
+    /// For a rollback: the version.
+    to: Option<&'a str>,
     args: &'a WishArgs,
 }
 
 impl<'a> Wish<'a> {
     pub(super) fn install(args: &'a InstallArgs) -> Self {
-        Self { verb: Verb::Install, what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
+        Self {
+            verb: Verb::Install,
+            what: &args.spec,
+            scope: None,
+            allow_downgrade: false,
+            to: None,
+            args: &args.wish,
+        }
     }
 
     pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
         let allow_downgrade = args.allow_downgrade;
-        Self { verb: Verb::Update, what: id, scope, allow_downgrade, args: &args.wish }
+        Self { verb: Verb::Update, what: id, scope, allow_downgrade, to: None, args: &args.wish }
     }
 
     /// The source or id, when this is what `verb` needs it for.
@@ -106,6 +142,8 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         spec: wish.only_for(Verb::Install).unwrap_or_default(),
         update: wish.only_for(Verb::Update),
         grant: wish.only_for(Verb::Grant),
+        rollback: wish.only_for(Verb::Rollback),
+        to: wish.to.map(ToOwned::to_owned),
         allow_downgrade: wish.allow_downgrade,
         scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
@@ -294,6 +332,9 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
     for file in &wish.args.shared_file {
         words.extend(["--shared-file".to_owned(), file.clone()]);
     }
+    if let Some(to) = wish.to {
+        words.extend(["--to".to_owned(), to.to_owned()]);
+    }
     if wish.allow_downgrade {
         words.push("--allow-downgrade".to_owned());
     }
@@ -357,7 +398,7 @@ fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Re
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
     } else {
-        format!("would {} {} {}:\n", wish.verb.words().join(" "), clean(&staged.id), clean(&staged.version))
+        format!("would {} {} {}:\n", wish.verb.deed(), clean(&staged.id), clean(&staged.version))
     };
     changes(&mut text, &staged.plan);
     let mut warnings = staged.warnings.clone();
@@ -406,6 +447,8 @@ fn finished(command: &'static str, connection: &Connection, done: Done, text: St
         "upgraded" => format!("upgraded to {text}"),
         "granted" => format!("agreed to {text}"),
         "current" => format!("current: {text}"),
+        "rolled_back" => format!("went back to {text}"),
+        "incomplete" if command == "rollback" => format!("went back, not everywhere, to {text}"),
         "incomplete" => format!("installed, not everywhere: {text}"),
         _ => text,
     };

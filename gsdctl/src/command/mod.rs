@@ -36,6 +36,7 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Install(args) => ("install", install::install(global, &options, args)),
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
         Command::Update(args) => ("update", install::update(global, &options, args)),
+        Command::Rollback(args) => ("rollback", install::rollback(global, &options, args)),
         Command::Capability { verb } => return capability::run(global, &options, verb),
         Command::State(args) => ("state", state::state(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),

@@ -192,7 +192,7 @@ fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Deletes a folder and what is in it; a symlink is unlinked, never followed (T57).
-pub(super) fn drop_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn drop_tree(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),

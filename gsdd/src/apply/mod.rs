@@ -4,5 +4,7 @@ mod executor;
 mod journal;
 mod undo;
 
-pub(crate) use executor::{ApplyFailure, Done, Tools, apply, drop_empty_folders, point as point_launcher};
+pub(crate) use executor::{
+    ApplyFailure, Done, Tools, apply, drop_empty_folders, drop_tree, point as point_launcher,
+};
 pub(crate) use journal::{note_lock, recover};

@@ -19,6 +19,7 @@ use super::first_party::Shipped;
 use super::snapshot::Snapshot;
 use crate::apply::{self, Tools};
 use crate::fs::atomic;
+use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{self, Prepared, Removal, Staged};
 use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
 use crate::watch::Watcher;
@@ -533,18 +534,25 @@ impl Engine {
             require_consent(staged, consent)?;
         }
         if !prepared.current {
-            self.0.objects.keep(&staged.tree, &staged.content_hash).map_err(|error| {
-                WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
-                    .at_file(self.0.places.objects())
-                    .with_fix(
-                        "free some space, or make that folder writable, then run the same command again",
-                        &[],
-                    )
-            })?;
+            // What gives way can come back only if it is in the store.
+            for tree in prepared.replaced.iter().chain([&staged.tree]) {
+                self.store(tree)?;
+            }
             self.apply(&prepared.plan, staged.ctx.umask)?.close();
         }
         let snapshot = self.recompose(&staged.project_root, Writer::Held);
         Ok(WorkOutcome { value: prepared, snapshot })
+    }
+
+    fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
+        self.0.objects.keep(tree, &tree.content_hash()).map(drop).map_err(|error| {
+            WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
+                .at_file(self.0.places.objects())
+                .with_fix(
+                    "free some space, or make that folder writable, then run the same command again",
+                    &[],
+                )
+        })
     }
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {

@@ -5,27 +5,24 @@
 //!
 //! Source: ADR-1244 D4, D6; lifecycle rule 7.
 
-use std::path::PathBuf;
-
 use gsd_proto::api::capability::NotWired;
 use gsd_proto::{Code, WireError};
-use gsdd_core::compose::{ConsentVerdict, Scope};
-use gsdd_core::ledger::{Entry, MAX_SHARED, Pending, PendingKind, SharedEdit};
+use gsdd_core::compose::Scope;
+use gsdd_core::ledger::{Entry, MAX_SHARED, SharedEdit};
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
 use gsdd_core::projection::{self, SharedFile, shared_file_of};
 use gsdd_core::runtime::WiringScope;
 use gsdd_core::text::shown;
-use gsdd_core::trust::{
-    ExecutableState, FileFact, FileFacts, ReaskReason, UpdateFacts, reasons_to_ask_again, sha256,
-};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
+use super::agreement::{is_agreed, reasons};
 use super::stage::Staged;
-use super::wiring::{self, WiringPlan, missing_folders};
-use super::{from_ledger, from_state, produced, targets};
+use super::steps::{Builder, is_launcher_lost};
+use super::wiring::{self, WiringPlan};
+use super::{from_ledger, from_state, past, produced, targets};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::{BundleTree, Reading};
-use crate::store::{OwnState, ScopeRoot, Taken, TargetKey, clock, shared_files};
+use crate::store::{OwnState, Taken, TargetKey, clock, shared_files};
 
 /// A plan, and what it achieves.
 pub(crate) struct Prepared {
@@ -37,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) requires_consent: bool,
     pub(crate) reasons: Vec<String>,
     pub(crate) installed_version: Option<String>,
+    /// The agreed content that gives way.
+    pub(crate) replaced: Option<BundleTree>,
 }
 
 /// Plans the install of a staged bundle against the disk as it is now.
@@ -77,15 +76,20 @@ pub(crate) fn plan_install(
     let live = staged.root.bundle(&staged.id);
     let installed = BundleTree::read(&live, Reading::Installed).ok();
     let same_content = installed.as_ref().is_some_and(|tree| tree.content_hash() == staged.content_hash);
-    let agreed = is_agreed(snapshot, &before_state, staged) && same_content;
-    let reasons = reasons(installed.as_ref(), staged, old.as_ref(), agreed);
+    let came_back = staged.restores.as_ref().is_some_and(|past| past.taken.covers(&staged.content_hash));
+    let agreed =
+        came_back || (same_content && is_agreed(snapshot, &before_state, staged, &staged.content_hash));
+    let installed_is_agreed = installed
+        .as_ref()
+        .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, &tree.content_hash()));
+    let reasons = reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed);
     let requires_consent = staged.disclosure.has_executable() && !agreed;
 
     let entry = Entry {
         id: staged.id.clone(),
         version: staged.manifest.version.clone(),
         source: staged.source.clone(),
-        integrity: String::new(),
+        integrity: staged.restores.as_ref().map(|past| past.integrity.clone()).unwrap_or_default(),
         files: vec![format!(".gsd/capabilities/{}", staged.id)],
         shared_edits: shared_edits(&shared, staged, old.as_ref()),
         pending: None,
@@ -104,12 +108,14 @@ pub(crate) fn plan_install(
             requires_consent: false,
             reasons: Vec::new(),
             installed_version: old.map(|entry| entry.version),
+            replaced: None,
         });
     }
 
-    state.taken.insert(
-        OwnState::taken_key(&staged.root.dir, staged.id.as_str()),
-        Taken {
+    let taken = match &staged.restores {
+        // When it was agreed to is what tells older from newer ones.
+        Some(past) if came_back => past.taken.clone(),
+        _ => Taken {
             content_hash: staged.content_hash.as_str().to_owned(),
             consent_digest: staged.consent_digest.clone(),
             how: "installed".to_owned(),
@@ -119,7 +125,8 @@ pub(crate) fn plan_install(
             revoked_at: None,
             unknown: Map::new(),
         },
-    );
+    };
+    let unneeded = past::supersede(&mut state, &staged.root.dir, &staged.id, old.as_ref(), taken);
     let mut builder = Builder {
         steps: Vec::new(),
         roots: vec![staged.root.gsd(), ledger_path.clone(), state_path.clone()],
@@ -148,7 +155,8 @@ pub(crate) fn plan_install(
         builder.roots.extend(wiring.emptied.iter().cloned());
     }
     builder.cleanup(staged, replaced);
-    let verb = if old.is_some() { Verb::Update } else { Verb::Install };
+    builder.drop_contents(engine.objects(), &unneeded);
+    let verb = verb(staged, old.as_ref());
     Ok(Prepared {
         plan: Plan { verb, id: staged.id.to_string(), roots: builder.roots, steps: builder.steps },
         wired,
@@ -157,17 +165,22 @@ pub(crate) fn plan_install(
         requires_consent,
         reasons,
         installed_version: old.map(|entry| entry.version),
+        // What can come back has to be in the store.
+        replaced: installed.filter(|_| !same_content && installed_is_agreed),
     })
+}
+
+fn verb(staged: &Staged, old: Option<&Entry>) -> Verb {
+    match (&staged.restores, old) {
+        (Some(_), _) => Verb::Rollback,
+        (None, Some(_)) => Verb::Update,
+        (None, None) => Verb::Install,
+    }
 }
 
 /// An inert bundle needs no agreement, so it is current without one.
 fn agreed_or_inert(agreed: bool, staged: &Staged) -> bool {
     agreed || (staged.root.scope == Scope::Global && !staged.disclosure.has_executable())
-}
-
-/// Registrations name a launcher that is not there.
-fn is_launcher_lost(engine: &Engine, state: &OwnState) -> bool {
-    state.anything_wired() && engine.client().is_some() && !engine.places().launcher().exists()
 }
 
 fn empty(staged: &Staged) -> Plan {
@@ -185,21 +198,22 @@ fn plan_targets(
         Scope::Global | Scope::FirstParty => WiringScope::Global,
     };
     let project_root = (scope == WiringScope::Project).then_some(staged.project_root.as_path());
-    // Hosts that have it already are kept: an update does not repeat what was chosen at the install.
-    // Who names a file decides alone where it is registered.
-    let named = staged.runtimes.clone().or_else(|| (!shared.is_empty()).then(Vec::new));
-    let wished = named.map(|mut wished| {
-        wished.extend(
-            state
-                .targets
-                .values()
-                .filter(|target| {
-                    target.root == staged.root.dir
-                        && target.capabilities.contains_key(staged.id.as_str())
-                        && shared_file_of(&target.runtime).is_none()
-                })
-                .map(|target| target.runtime.clone()),
-        );
+    // Where it is wired is remembered: an update does not repeat what was chosen at the install, and does not choose
+    // more. Who names a file decides alone where it is registered.
+    let remembered: Vec<String> = state
+        .targets
+        .values()
+        .filter(|target| {
+            target.root == staged.root.dir
+                && target.capabilities.contains_key(staged.id.as_str())
+                && shared_file_of(&target.runtime).is_none()
+        })
+        .map(|target| target.runtime.clone())
+        .collect();
+    let chosen = staged.runtimes.is_some() || !shared.is_empty() || !remembered.is_empty();
+    let wished = chosen.then(|| {
+        let mut wished = staged.runtimes.clone().unwrap_or_default();
+        wished.extend(remembered);
         wished.sort();
         wished.dedup();
         wished
@@ -366,175 +380,4 @@ fn achieved(wirings: &[WiringPlan], staged: &Staged) -> (Vec<String>, Vec<NotWir
         });
     }
     (wired, not_wired)
-}
-
-/// Whether the person agreed to exactly this content in this place.
-fn is_agreed(snapshot: &Snapshot, state: &OwnState, staged: &Staged) -> bool {
-    let overlay = snapshot
-        .overlays
-        .iter()
-        .find(|overlay| overlay.dir_name == staged.id.as_str() && overlay.root == staged.root.dir);
-    match staged.root.scope {
-        Scope::Project => overlay.is_some_and(|overlay| {
-            overlay.consent == ConsentVerdict::Granted
-                && overlay.agreed.as_deref() == Some(staged.content_hash.as_str())
-        }),
-        Scope::Global | Scope::FirstParty => {
-            state.taken(&staged.root.dir, staged.id.as_str()).is_some_and(|taken| {
-                taken.revoked_at.is_none() && taken.content_hash == staged.content_hash.as_str()
-            })
-        }
-    }
-}
-
-fn reasons(
-    installed: Option<&BundleTree>,
-    staged: &Staged,
-    old: Option<&Entry>,
-    agreed: bool,
-) -> Vec<String> {
-    let Some(installed) = installed else { return Vec::new() };
-    let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
-    let facts = FileFacts {
-        files: installed.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect(),
-    };
-    let manifest =
-        installed.file("capability.json").and_then(|file| gsdd_core::json::parse_lenient(&file.bytes));
-    let before = ExecutableState::of(&manifest.unwrap_or_default(), &facts);
-    let after = ExecutableState::of(&staged.manifest.raw, &staged.facts);
-    let facts = UpdateFacts {
-        old_is_approved: agreed,
-        is_downgrade: old.is_some_and(|entry| {
-            gsdd_core::source::compat::compare_cores(&staged.manifest.version, &entry.version).is_lt()
-        }),
-        source_changed: old.is_some_and(|entry| entry.source != staged.source),
-    };
-    reasons_to_ask_again(&before, &after, &facts)
-        .into_iter()
-        .map(|reason| match reason {
-            ReaskReason::NotApproved => {
-                "what is installed now was never agreed to on this machine, or changed since"
-            }
-            ReaskReason::SurfacesChanged => "it declares other things to run than the installed one",
-            ReaskReason::ContentChanged => "what runs has other contents than in the installed one",
-            ReaskReason::Downgrade => "it is older than the installed one",
-            ReaskReason::SourceChanged => "it comes from another source than the installed one",
-        })
-        .map(ToOwned::to_owned)
-        .collect()
-}
-
-struct Builder {
-    steps: Vec<Step>,
-    roots: Vec<PathBuf>,
-}
-
-impl Builder {
-    fn folders(&mut self, below: &std::path::Path, state: &mut OwnState, root: &ScopeRoot) {
-        for folder in missing_folders(below) {
-            let step = Step::MakeFolder { path: folder.clone() };
-            if self.steps.contains(&step) {
-                continue;
-            }
-            self.roots.push(folder.clone());
-            self.steps.push(step);
-            let created = state.folders.entry(root.dir.display().to_string()).or_default();
-            if !created.contains(&folder) {
-                created.push(folder);
-            }
-        }
-    }
-
-    fn swap(
-        &mut self,
-        staged: &Staged,
-        old: Option<&Entry>,
-        entry: &Entry,
-        ledger: &std::path::Path,
-        live: &std::path::Path,
-        keep_bundle: bool,
-    ) -> Option<PathBuf> {
-        let has_live = live.exists() && !keep_bundle;
-        let stamp = format!("{}-{}", std::process::id(), clock::epoch_ms());
-        let backup = staged.root.bundles().join(format!("{}.upgrading-{stamp}", staged.id));
-        let backup_name = backup.file_name().map(|name| name.to_string_lossy().into_owned());
-        let pending = Entry {
-            pending: Some(Pending {
-                kind: if old.is_some() && has_live { PendingKind::Upgrade } else { PendingKind::Install },
-                backup_name: backup_name.filter(|_| has_live),
-                shared_files: entry.shared_edits.iter().map(|edit| edit.file.clone()).collect(),
-                extra: Map::new(),
-            }),
-            ..old.cloned().unwrap_or_else(|| entry.clone())
-        };
-        let ledger_step = |before: Option<Value>, after: &Entry, commit: bool| Step::Ledger {
-            path: ledger.to_owned(),
-            id: staged.id.to_string(),
-            before,
-            after: Some(after.to_value()),
-            commit,
-        };
-        self.steps.push(ledger_step(old.map(Entry::to_value), &pending, false));
-        if !keep_bundle {
-            let staging = staged.root.staging().join(format!("{}-{stamp}", staged.id));
-            self.steps.push(Step::MakeFolder { path: staged.root.staging() });
-            self.steps.push(Step::PlaceTree {
-                path: staging.clone(),
-                object: staged.content_hash.as_str().to_owned(),
-            });
-            if has_live {
-                self.steps.push(Step::Move { from: live.to_owned(), to: backup.clone() });
-            }
-            self.steps.push(Step::Move { from: staging, to: live.to_owned() });
-        }
-        self.steps.push(ledger_step(Some(pending.to_value()), entry, true));
-        // What was replaced is needed until everything behind the commit point is done: any of it can fail.
-        has_live.then_some(backup)
-    }
-
-    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
-        if staged.root.scope != Scope::Project {
-            return;
-        }
-        let store = engine.places().consent_store();
-        let root =
-            std::fs::canonicalize(&staged.project_root).unwrap_or_else(|_| staged.project_root.clone());
-        let root = root.to_string_lossy().into_owned();
-        let (consents, _) = shared_files::read_consent(&store);
-        let record = shared_files::consent_record(
-            &root,
-            &staged.id,
-            &entry.integrity,
-            &staged.signature,
-            staged.content_hash.as_str(),
-        );
-        self.folders(&store, state, &engine.places().global_root());
-        self.roots.push(store.clone());
-        self.steps.push(Step::Consent {
-            path: store,
-            before: consents.find(&root, staged.id.as_str()).map(|record| record.to_value()),
-            root,
-            id: staged.id.to_string(),
-            after: Some(record),
-        });
-    }
-
-    /// The launcher that registrations name, kept pointing at the installed client (D-04).
-    fn launcher(&mut self, engine: &Engine, wirings: &[WiringPlan], state: &mut OwnState) {
-        let Some(client) = engine.client() else { return };
-        let launcher = engine.places().launcher();
-        let before = std::fs::read_link(&launcher).ok();
-        let registers = wirings.iter().any(|wiring| !wiring.documents.is_empty());
-        if before.as_deref() == Some(client) || !(registers || is_launcher_lost(engine, state)) {
-            return;
-        }
-        self.folders(&launcher, state, &engine.places().global_root());
-        self.roots.push(launcher.clone());
-        self.steps.push(Step::Link { path: launcher, before, after: Some(client.to_owned()) });
-    }
-
-    fn cleanup(&mut self, staged: &Staged, replaced: Option<PathBuf>) {
-        self.steps.extend(replaced.map(|path| Step::DropTree { path }));
-        self.steps.push(Step::DropFolder { path: staged.root.staging() });
-    }
 }

@@ -1,18 +1,23 @@
 //! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
 
+mod agreement;
+mod garbage;
 mod install;
+mod past;
 mod presumed;
 mod produced;
 mod refusal;
 mod remove;
 mod revoke;
 mod stage;
+mod steps;
 mod sweep;
 mod targets;
 mod update;
 mod wiring;
 
 pub(crate) use install::{Prepared, plan_install};
+pub(crate) use past::to_go_back_to;
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};

@@ -13,7 +13,7 @@ use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
 use super::{from_ledger, from_state};
-use super::{presumed, targets, wiring};
+use super::{past, presumed, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
 
@@ -129,7 +129,7 @@ pub(crate) fn plan_remove(
     }
     revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
 
-    let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
+    let unneeded = past::forget(&mut state, &root.dir, &id);
     let mut folders = Vec::new();
     let in_use = |dir: &Path| is_in_use(engine, snapshot, dir, &root, &id, launcher_stays);
     for dir in [&root.dir, &places.gsd_home] {
@@ -163,11 +163,7 @@ pub(crate) fn plan_remove(
     if purge_data {
         steps.push(Step::DropTree { path: root.capability_data(&id) });
     }
-    if let Some(taken) = taken
-        && !state.taken.values().any(|other| other.content_hash == taken.content_hash)
-    {
-        steps.push(Step::DropTree { path: engine.objects().path(&taken.content_hash) });
-    }
+    steps.extend(unneeded.iter().map(|hash| Step::DropTree { path: engine.objects().path(hash) }));
     emptied.extend(folders);
     emptied.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
     emptied.dedup();

@@ -30,7 +30,7 @@ use crate::engine::{Engine, Snapshot};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::source::{self, Caller, Fetched};
-use crate::store::ScopeRoot;
+use crate::store::{Past, ScopeRoot};
 
 /// How long a staged bundle is kept for its commit.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -44,6 +44,8 @@ pub(crate) enum Origin<'a> {
     Source(&'a str),
     /// What lies in the scope already, to be agreed to as it is; with the source that the ledger records.
     InPlace(&'a CapabilityId, &'a str),
+    /// What an update replaced.
+    Past(&'a Past),
 }
 
 /// What to stage.
@@ -76,6 +78,8 @@ pub(crate) struct Staged {
     pub(crate) disclosure: Disclosure,
     pub(crate) facts: FileFacts,
     pub(crate) warnings: Vec<String>,
+    /// For a rollback: what was recorded of this content.
+    pub(crate) restores: Option<Past>,
     since: Instant,
 }
 
@@ -140,6 +144,11 @@ pub(crate) fn stage(
     let fetched = match request.from {
         Origin::Source(spec) => fetch(engine, request, spec, &project_root)?,
         Origin::InPlace(id, recorded) => in_place(&root.bundle(id), recorded, &project_root)?,
+        Origin::Past(past) => stored(engine, past, &project_root)?,
+    };
+    let restores = match request.from {
+        Origin::Past(past) => Some(past.clone()),
+        Origin::Source(_) | Origin::InPlace(..) => None,
     };
     let (id, manifest, warnings) =
         judge_manifest(engine, snapshot, &fetched.tree, request.scope, request.expected)?;
@@ -167,6 +176,7 @@ pub(crate) fn stage(
         disclosure,
         facts,
         warnings,
+        restores,
         since: Instant::now(),
     })
 }
@@ -217,6 +227,22 @@ fn in_place(
     }
     let tree = BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))?;
     Ok(Fetched { tree, recorded: recorded.to_owned(), commit: None })
+}
+
+/// Takes a content that was agreed to before from our store.
+fn stored(engine: &Engine, past: &Past, project_root: &std::path::Path) -> Result<Fetched, WireError> {
+    if let Ok(spec) = SourceSpec::parse(&past.source) {
+        judge_policy(&spec, project_root)?;
+    }
+    let tree = engine.objects().load(&past.taken.content_hash).map_err(|refusal| {
+        WireError::new(
+            Code::NotFound,
+            format!("the content of version {} can't be brought back: {refusal}", shown(&past.version)),
+        )
+        .at_file(engine.objects().path(&past.taken.content_hash))
+        .with_fix("install that version from its source", &["gsdctl", "install", &past.source])
+    })?;
+    Ok(Fetched { tree, recorded: past.source.clone(), commit: past.taken.commit.clone() })
 }
 
 fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use gsdd_core::ids::CapabilityId;
 
+use super::garbage;
 use crate::apply::{self, Tools};
 use crate::engine::Engine;
 use crate::store::{ScopeRoot, UpstreamLock, clock};
@@ -28,6 +29,7 @@ pub(crate) fn sweep(engine: &Engine) -> Vec<String> {
     for folder in [engine.places().objects(), engine.places().state.join("fetch")] {
         done.extend(sweep_abandoned(&folder, |name| name.starts_with(".new-") || name.starts_with("git-")));
     }
+    done.extend(garbage::collect(engine));
     done.extend(repoint_launcher(engine));
     done
 }

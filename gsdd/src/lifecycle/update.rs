@@ -1,6 +1,8 @@
-//! An update: the recorded source once more, judged against what is installed.
+//! What an update, a rollback or a grant is about: the installed capability and where it came from.
 //!
 //! Source: ADR-1244 D6; field reports FR-018, FR-019, FR-023.
+
+use std::path::PathBuf;
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
@@ -19,6 +21,8 @@ use crate::store::shared_files;
 pub(crate) struct Installed {
     pub(crate) entry: Entry,
     pub(crate) scope: Scope,
+    /// Folder of the scope.
+    pub(crate) root: PathBuf,
     /// The caller, placed where the recorded source was written down: a relative path is relative to the project.
     pub(crate) ctx: Context,
 }
@@ -34,9 +38,10 @@ impl Installed {
         ctx: &Context,
         id: &str,
         scope: Option<Scope>,
+        verb: &str,
     ) -> Result<Self, WireError> {
-        let known = CapabilityId::parse(id).map_err(|_| not_installed(id, "update", snapshot))?;
-        let root = find_root(engine, snapshot, &known, scope, "update")?;
+        let known = CapabilityId::parse(id).map_err(|_| not_installed(id, verb, snapshot))?;
+        let root = find_root(engine, snapshot, &known, scope, verb)?;
         let ledger = root.ledger();
         let entry = shared_files::read_ledger(&ledger)
             .map_err(|failure| from_ledger(&ledger, &failure))?
@@ -48,7 +53,7 @@ impl Installed {
             })?;
         let mut ctx = ctx.clone();
         ctx.cwd.clone_from(&root.dir);
-        Ok(Self { entry, scope: root.scope, ctx })
+        Ok(Self { entry, scope: root.scope, root: root.dir, ctx })
     }
 
     /// Refuses what an update must not do by accident.

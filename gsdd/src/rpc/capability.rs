@@ -39,18 +39,32 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
     let work = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         move || {
-            let installed = params
-                .update
-                .as_deref()
-                .or(params.grant.as_deref())
-                .map(|id| Installed::find(&engine, &snapshot, &params.ctx, id, scope))
+            let named = [
+                (&params.update, "update"),
+                (&params.grant, "consent grant"),
+                (&params.rollback, "rollback"),
+            ];
+            let installed = named
+                .into_iter()
+                .find_map(|(id, verb)| Some((id.as_deref()?, verb)))
+                .map(|(id, verb)| Installed::find(&engine, &snapshot, &params.ctx, id, scope, verb))
                 .transpose()?;
-            let from = match &installed {
-                None => Origin::Source(&params.spec),
-                Some(installed) if params.grant.is_some() => {
+            let past = match (&installed, &params.rollback) {
+                (Some(installed), Some(_)) => Some(lifecycle::to_go_back_to(
+                    &snapshot.own,
+                    &installed.root,
+                    &installed.entry.id,
+                    params.to.as_deref(),
+                )?),
+                _ => None,
+            };
+            let from = match (&installed, &past) {
+                (_, Some(past)) => Origin::Past(past),
+                (None, None) => Origin::Source(&params.spec),
+                (Some(installed), None) if params.grant.is_some() => {
                     Origin::InPlace(&installed.entry.id, &installed.entry.source)
                 }
-                Some(installed) => Origin::Source(&installed.entry.source),
+                (Some(installed), None) => Origin::Source(&installed.entry.source),
             };
             let request = StageRequest {
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
@@ -62,7 +76,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 offline: params.offline,
             };
             let staged = lifecycle::stage(&engine, &snapshot, &request)?;
-            if let (Some(installed), None) = (&installed, &params.grant) {
+            if let (Some(installed), Some(_)) = (&installed, &params.update) {
                 installed.judge(&staged, params.allow_downgrade)?;
             }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;

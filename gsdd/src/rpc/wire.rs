@@ -6,7 +6,7 @@ use gsd_proto::api::hook::HostReply;
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::hooks;
-use gsdd_core::lifecycle::Plan;
+use gsdd_core::lifecycle::{Plan, Verb};
 use gsdd_core::text::{shown, shown_up_to};
 
 use crate::engine::Snapshot;
@@ -86,6 +86,7 @@ pub(super) fn installed(
         (true, _, _) => "current",
         (false, _, false) => "incomplete",
         (false, None, true) => "installed",
+        (false, Some(_), true) if prepared.plan.verb == Verb::Rollback => "rolled_back",
         (false, Some(_), true) => "upgraded",
     };
     Outcome {

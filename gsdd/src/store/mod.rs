@@ -10,6 +10,6 @@ mod upstream_lock;
 pub(crate) use objects::Objects;
 pub(crate) use places::{Places, ScopeRoot};
 pub(crate) use state::{
-    CapabilityWiring, DocumentRecord, OwnState, Taken, TargetKey, WiredFile, WiringTarget,
+    CapabilityWiring, DocumentRecord, OwnState, Past, Taken, TargetKey, WiredFile, WiringTarget,
 };
 pub(crate) use upstream_lock::UpstreamLock;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use gsdd_core::projection::HookEntry;
 use gsdd_core::projection::edit::Undo;
 use gsdd_core::runtime::WiringScope;
+use gsdd_core::trust::ContentHash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +25,9 @@ pub(crate) struct OwnState {
     /// By scope root and id: what was taken and agreed to.
     #[serde(default)]
     pub(crate) taken: BTreeMap<String, Taken>,
+    /// By scope root and id: contents that were replaced and can come back, oldest first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) past: BTreeMap<String, Vec<Past>>,
     /// By [`TargetKey`]: what we wrote into a host.
     #[serde(default)]
     pub(crate) targets: BTreeMap<String, WiringTarget>,
@@ -39,6 +43,7 @@ impl Default for OwnState {
         Self {
             version: VERSION,
             taken: BTreeMap::new(),
+            past: BTreeMap::new(),
             targets: BTreeMap::new(),
             folders: BTreeMap::new(),
             unknown: Map::new(),
@@ -68,6 +73,30 @@ pub(crate) struct Taken {
     /// Set when the person took the consent back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) revoked_at: Option<String>,
+    #[serde(flatten)]
+    pub(crate) unknown: Map<String, Value>,
+}
+
+impl Taken {
+    /// Whether this is an agreement to `content` that was not taken back.
+    pub(crate) fn covers(&self, content: &ContentHash) -> bool {
+        self.revoked_at.is_none() && self.content_hash == content.as_str()
+    }
+}
+
+/// A content that was replaced, with what the ledger said of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Past {
+    /// Version of the capability.
+    pub(crate) version: String,
+    /// The source as the ledger recorded it.
+    pub(crate) source: String,
+    /// Digest of the archive, or empty.
+    #[serde(default)]
+    pub(crate) integrity: String,
+    /// What was agreed to.
+    pub(crate) taken: Taken,
     #[serde(flatten)]
     pub(crate) unknown: Map<String, Value>,
 }
@@ -203,6 +232,21 @@ impl OwnState {
     /// What was taken for a capability in a root.
     pub(crate) fn taken(&self, root: &Path, id: &str) -> Option<&Taken> {
         self.taken.get(&Self::taken_key(root, id))
+    }
+
+    /// The contents that a capability in a root can go back to, oldest first.
+    pub(crate) fn past(&self, root: &Path, id: &str) -> &[Past] {
+        self.past.get(&Self::taken_key(root, id)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Content hashes of everything that is agreed to or can come back, in the roots that `wanted` names.
+    pub(crate) fn contents(&self, wanted: impl Fn(&Path) -> bool) -> impl Iterator<Item = &str> {
+        let past = self.past.iter().flat_map(|(key, past)| past.iter().map(move |past| (key, &past.taken)));
+        self.taken
+            .iter()
+            .chain(past)
+            .filter(move |(key, _)| key.rsplit_once('|').is_some_and(|(root, _)| wanted(Path::new(root))))
+            .map(|(_, taken)| taken.content_hash.as_str())
     }
 
     /// Whether anything of any capability is still wired into any host.

@@ -27,7 +27,7 @@ impl Method for Stage {
 pub struct StageParams {
     /// The caller's surroundings.
     pub ctx: Context,
-    /// The source spec; empty with `update` and `grant`.
+    /// The source spec; empty with `update`, `grant` and `rollback`.
     pub spec: String,
     /// Stages an installed capability again, from where it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,6 +35,12 @@ pub struct StageParams {
     /// Stages an installed capability as it lies there, to be agreed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    /// Stages a content of an installed capability that an update replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<String>,
+    /// For a rollback: the version to go to; the one before the present one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
     /// Whether an update may go back to an older version.
     pub allow_downgrade: bool,
     /// `global` (default) or `project`; for an update, the scope that has it.

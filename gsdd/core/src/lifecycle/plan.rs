@@ -14,6 +14,8 @@ pub enum Verb {
     Install,
     /// Replace its content.
     Update,
+    /// Bring back a content that an update replaced.
+    Rollback,
     /// Take it away.
     Remove,
     /// Only what is written into hosts.
