@@ -104,7 +104,6 @@ fn a_content_that_was_revoked_or_damaged_does_not_come_back_by_itself() {
     let world = world();
     let bundle = world.bundle("acme-lint").with_refusal();
     world.gsdctl(["install", &bundle.spec(), "--yes"]).run().succeeds();
-    world.gsdctl(["consent", "revoke", "acme-lint"]).run();
     world.gsdctl(["consent", "revoke", "acme-lint", "--scope", "global"]).run().succeeds();
     let bundle = bundle.with("version", json!("2.0.0"));
     world.gsdctl(["update", "acme-lint", "--yes"]).run().succeeds();

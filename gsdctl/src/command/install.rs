@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use gsd_proto::api::capability::{
-    Commit, CommitParams, Consent, Discard, DiscardParams, NotWired, Outcome as Done, PlanLine, Remove,
-    RemoveParams, Stage, StageParams, StageResult,
+    Commit, CommitParams, Consent, Discard, DiscardParams, Outcome as Done, Remove, RemoveParams, Stage,
+    StageParams, StageResult,
 };
 use gsd_proto::api::registry::{List, ListParams};
 use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::Outcome;
+use super::disclosure::{changes, not_wired, show};
 use crate::args::{Global, InstallArgs, RemoveArgs, RollbackArgs, Scope, UpdateArgs, WishArgs};
 use crate::connect::{self, Connection, Options};
 use crate::output::{Report, clean, say};
@@ -347,52 +348,6 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
     words
 }
 
-/// The disclosure, on standard error: who, what runs, what instructs, where it is written, which digest.
-fn show(staged: &StageResult) {
-    let mut text = format!("{} {} — {}\n", clean(&staged.id), clean(&staged.version), clean(&staged.title));
-    let _ = writeln!(text, "  from     {}", clean(&staged.source));
-    if let Some(commit) = &staged.commit {
-        let _ = writeln!(text, "  commit   {}", clean(commit));
-    }
-    if let Some(version) = &staged.installed_version {
-        let _ = writeln!(text, "  replaces {}", clean(version));
-    }
-    let _ = writeln!(text, "  scope    {} ({})", staged.scope, clean(&staged.root.display().to_string()));
-    let _ = writeln!(text, "  digest   {}", staged.consent_digest);
-    for (group, heading) in [
-        ("summary", ""),
-        ("executable", "It can RUN on this machine, with your rights (there is no sandbox):"),
-        ("instructing", "It INSTRUCTS your agent (trusted as it is, not scanned):"),
-        ("inert", "It also has, without effect of its own:"),
-    ] {
-        let lines: Vec<&str> = staged
-            .disclosure
-            .iter()
-            .filter(|line| line.group == group)
-            .map(|line| line.text.as_str())
-            .collect();
-        if lines.is_empty() {
-            continue;
-        }
-        if !heading.is_empty() {
-            let _ = writeln!(text, "{heading}");
-        }
-        for line in lines {
-            let _ = writeln!(text, "  {}", clean(line));
-        }
-    }
-    if !staged.wired.is_empty() {
-        let _ = writeln!(text, "It would be wired: {}", clean(&staged.wired.join(", ")));
-    }
-    not_wired(&mut text, &staged.not_wired);
-    for reason in &staged.reasons {
-        let _ = writeln!(text, "You are asked again because {}.", clean(reason));
-    }
-    for line in text.lines() {
-        say(line);
-    }
-}
-
 fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
     show(staged);
     let mut text = if staged.current {
@@ -414,6 +369,7 @@ fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Re
             "not_wired": staged.not_wired,
             "changes": staged.plan,
             "requires_consent": staged.requires_consent,
+            "differs": staged.differs,
             "disclosure": staged.disclosure,
             "consent_digest": staged.consent_digest,
             "content_hash": staged.content_hash,
@@ -422,18 +378,6 @@ fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Re
         text,
         warnings,
         ..Report::default()
-    }
-}
-
-fn changes(text: &mut String, lines: &[PlanLine]) {
-    for (at, line) in lines.iter().enumerate() {
-        let _ = writeln!(text, "  {:>2}. {}", at + 1, clean(&line.text));
-    }
-}
-
-fn not_wired(text: &mut String, rows: &[NotWired]) {
-    for row in rows {
-        let _ = writeln!(text, "NOT wired: {} ({})", clean(&row.surface), clean(&row.reason));
     }
 }
 

@@ -3,6 +3,7 @@
 mod capability;
 mod consent;
 mod daemon;
+mod disclosure;
 mod explain;
 mod hook;
 mod install;

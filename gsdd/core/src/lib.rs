@@ -11,6 +11,7 @@ pub mod activation;
 pub mod bundle;
 pub mod compose;
 pub mod consent;
+pub mod diff;
 pub mod explain;
 pub mod graph;
 pub mod hooks;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::{LedgerState, Scope};
-use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::registry::Base;
 use tokio::sync::{broadcast, oneshot};
 
@@ -435,7 +435,7 @@ impl Engine {
             before: before.map(FileBytes),
             after: FileBytes(state.to_bytes()),
             mode: Some(0o600),
-            why: "our records".to_owned(),
+            why: OUR_RECORDS.to_owned(),
         };
         let plan =
             Plan { verb: Verb::Project, id: "first-seen".to_owned(), roots: vec![path], steps: vec![step] };

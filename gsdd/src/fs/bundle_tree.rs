@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::fs::{atomic, bounded_read, stamp::Stamp};
 use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
-use gsdd_core::trust::{ContentHash, EntryKind, content_hash};
+use gsdd_core::json;
+use gsdd_core::trust::{Compared, ContentHash, EntryKind, content_hash};
 
 /// One file of a bundle.
 #[derive(Clone, Debug)]
@@ -97,6 +98,14 @@ impl BundleTree {
             self.files.iter().map(|(path, file)| (path.as_bytes().to_vec(), EntryKind::File(&file.bytes))),
         );
         content_hash(&mut entries)
+    }
+
+    /// As another content is compared with it.
+    pub(crate) fn compared(&self) -> Compared<'_> {
+        let manifest = self.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let files = self.files.iter();
+        let files = files.map(|(path, file)| (path.as_str(), (file.bytes.as_slice(), file.executable)));
+        Compared { manifest: manifest.unwrap_or_default(), files: files.collect() }
     }
 
     /// Bytes of the file at `path`, when there is one.

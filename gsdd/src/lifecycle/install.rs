@@ -9,10 +9,11 @@ use gsd_proto::api::capability::NotWired;
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::ledger::{Entry, MAX_SHARED, SharedEdit};
-use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::projection::{self, SharedFile, shared_file_of};
 use gsdd_core::runtime::WiringScope;
 use gsdd_core::text::shown;
+use gsdd_core::trust::Changes;
 use serde_json::Map;
 
 use super::agreement::{is_agreed, reasons};
@@ -34,6 +35,8 @@ pub(crate) struct Prepared {
     pub(crate) requires_consent: bool,
     pub(crate) reasons: Vec<String>,
     pub(crate) installed_version: Option<String>,
+    /// What differs from the content that was agreed to before.
+    pub(crate) differs: Option<Changes>,
     /// The agreed content that gives way.
     pub(crate) replaced: Option<BundleTree>,
 }
@@ -108,6 +111,7 @@ pub(crate) fn plan_install(
             requires_consent: false,
             reasons: Vec::new(),
             installed_version: old.map(|entry| entry.version),
+            differs: None,
             replaced: None,
         });
     }
@@ -144,7 +148,7 @@ pub(crate) fn plan_install(
         before: before_bytes.map(FileBytes),
         after: FileBytes(state.to_bytes()),
         mode: Some(0o600),
-        why: "our records".to_owned(),
+        why: OUR_RECORDS.to_owned(),
     });
     for wiring in &wirings {
         builder.steps.extend(wiring.files.iter().cloned());
@@ -165,9 +169,25 @@ pub(crate) fn plan_install(
         requires_consent,
         reasons,
         installed_version: old.map(|entry| entry.version),
+        differs: differs(engine, &before_state, staged, installed.as_ref()),
         // What can come back has to be in the store.
         replaced: installed.filter(|_| !same_content && installed_is_agreed),
     })
+}
+
+/// Against what was agreed to, which the store has; else against what lies there.
+fn differs(
+    engine: &Engine,
+    state: &OwnState,
+    staged: &Staged,
+    installed: Option<&BundleTree>,
+) -> Option<Changes> {
+    let agreed = state
+        .taken(&staged.root.dir, staged.id.as_str())
+        .and_then(|taken| engine.objects().load(&taken.content_hash).ok());
+    let before = agreed.as_ref().or(installed)?;
+    let changes = Changes::between(&before.compared(), &staged.tree.compared());
+    (!changes.is_empty()).then_some(changes)
 }
 
 fn verb(staged: &Staged, old: Option<&Entry>) -> Verb {

@@ -8,7 +8,7 @@ use gsdd_core::compose::Scope;
 use gsdd_core::consent::ConsentRecord;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
-use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
@@ -145,7 +145,7 @@ pub(crate) fn plan_remove(
         before: before_bytes.map(FileBytes),
         after: FileBytes(state.to_bytes()),
         mode: Some(0o600),
-        why: "our records".to_owned(),
+        why: OUR_RECORDS.to_owned(),
     });
     let live = root.bundle(&id);
     let discard = root.bundles().join(format!("{id}.discard-{}-{}", std::process::id(), clock::epoch_ms()));

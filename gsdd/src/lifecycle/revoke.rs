@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
-use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
+use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 
 use super::from_state;
 use crate::engine::Engine;
@@ -44,7 +44,7 @@ pub(crate) fn plan_revoke(engine: &Engine, root: &ScopeRoot, id: &str) -> Result
             before: before.map(FileBytes),
             after: FileBytes(state.to_bytes()),
             mode: Some(0o600),
-            why: "our records".to_owned(),
+            why: OUR_RECORDS.to_owned(),
         });
     }
     Ok(plan)

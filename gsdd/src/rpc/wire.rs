@@ -1,13 +1,16 @@
 //! Between wire types and the domain; nothing else names both.
 
 use gsd_proto::api::Warning;
-use gsd_proto::api::capability::{Consent, DisclosureLine, Outcome, PlanLine, StageResult};
+use gsd_proto::api::capability::{
+    Consent, Differences, DisclosureLine, FileDifference, Outcome, PlanLine, StageResult,
+};
 use gsd_proto::api::hook::HostReply;
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::hooks;
-use gsdd_core::lifecycle::{Plan, Verb};
+use gsdd_core::lifecycle::{Plan, PlannedChange, Verb};
 use gsdd_core::text::{shown, shown_up_to};
+use gsdd_core::trust::{Changes, FileChange};
 
 use crate::engine::Snapshot;
 use crate::lifecycle::{Prepared, Removal, Staged};
@@ -35,7 +38,34 @@ pub(super) fn scope(word: Option<&str>) -> Result<Option<Scope>, WireError> {
 }
 
 pub(super) fn plan_lines(plan: &Plan) -> Vec<PlanLine> {
-    plan.changes().into_iter().map(|change| PlanLine { path: change.path, text: change.text }).collect()
+    let mut room = DiffRoom::default();
+    let line = |change: PlannedChange| PlanLine {
+        path: change.path,
+        text: change.text,
+        diff: change.diff.map(|diff| room.take(diff)),
+    };
+    plan.changes().into_iter().map(line).collect()
+}
+
+/// An answer has to fit into a frame, however many files differ.
+struct DiffRoom(usize);
+
+impl Default for DiffRoom {
+    fn default() -> Self {
+        Self(2 * 1024 * 1024)
+    }
+}
+
+impl DiffRoom {
+    fn take(&mut self, diff: String) -> String {
+        match self.0.checked_sub(diff.len()) {
+            Some(left) => {
+                self.0 = left;
+                diff
+            }
+            None => "not shown: too many differences\n".to_owned(),
+        }
+    }
 }
 
 pub(super) fn staged(
@@ -61,6 +91,7 @@ pub(super) fn staged(
         current: prepared.current,
         requires_consent: prepared.requires_consent,
         reasons: prepared.reasons.clone(),
+        differs: prepared.differs.as_ref().map(differences),
         disclosure: staged
             .disclosure
             .lines(&staged.facts)
@@ -73,6 +104,26 @@ pub(super) fn staged(
         plan: plan_lines(&prepared.plan),
         wired: prepared.wired.clone(),
         not_wired: prepared.not_wired.clone(),
+    }
+}
+
+fn differences(changes: &Changes) -> Differences {
+    let mut room = DiffRoom::default();
+    let mut files = |files: &[FileChange]| -> Vec<FileDifference> {
+        files
+            .iter()
+            .map(|file| FileDifference {
+                path: shown(&file.path),
+                change: file.kind.name().to_owned(),
+                diff: file.diff.clone().map(|diff| room.take(diff)),
+            })
+            .collect()
+    };
+    Differences {
+        surfaces: changes.surfaces.clone(),
+        executable: files(&changes.executable),
+        instructing: files(&changes.instructing),
+        other: files(&changes.other),
     }
 }
 

@@ -90,6 +90,9 @@ pub struct StageResult {
     pub requires_consent: bool,
     /// Why they are asked, beside the plain fact that something is executable.
     pub reasons: Vec<String>,
+    /// What differs from the content that was agreed to before, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<Differences>,
     /// Everything that would run or instruct, cleaned, one item a line.
     pub disclosure: Vec<DisclosureLine>,
     /// Upstream's signature of the declared surfaces.
@@ -116,6 +119,34 @@ pub struct DisclosureLine {
     pub text: String,
 }
 
+/// What differs from the content that was agreed to before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Differences {
+    /// Declared surfaces that are gone (`- …`) or new (`+ …`), cleaned.
+    pub surfaces: Vec<String>,
+    /// Files that run, or may be executed.
+    pub executable: Vec<FileDifference>,
+    /// Files that instruct the agent.
+    pub instructing: Vec<FileDifference>,
+    /// Other files.
+    pub other: Vec<FileDifference>,
+}
+
+/// One file that differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct FileDifference {
+    /// Path in the bundle, cleaned.
+    pub path: String,
+    /// `added`, `removed` or `changed`.
+    pub change: String,
+    /// The difference in unified form, at most a few hundred lines, not cleaned; absent when only the right to execute
+    /// the file differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
 /// One line of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -124,6 +155,10 @@ pub struct PlanLine {
     pub path: PathBuf,
     /// What happens.
     pub text: String,
+    /// For a file that is written or deleted: the difference in unified form, at most a few hundred lines. Contents
+    /// of files are not cleaned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// A surface that was not wired.

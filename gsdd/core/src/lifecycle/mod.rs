@@ -6,4 +6,4 @@ mod plan;
 mod step;
 
 pub use plan::{Plan, PlannedChange, Verb};
-pub use step::{FileBytes, Step};
+pub use step::{FileBytes, OUR_RECORDS, Step};

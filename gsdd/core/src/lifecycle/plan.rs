@@ -42,6 +42,8 @@ pub struct PlannedChange {
     pub path: PathBuf,
     /// What happens, for people.
     pub text: String,
+    /// For a file that is written or deleted: the difference in unified form, not cleaned.
+    pub diff: Option<String>,
 }
 
 impl Plan {
@@ -62,7 +64,7 @@ impl Plan {
     pub fn changes(&self) -> Vec<PlannedChange> {
         let line = |step: &Step| {
             let path = step.paths().last().map(|path| path.to_path_buf()).unwrap_or_default();
-            PlannedChange { path, text: step.describe() }
+            PlannedChange { path, text: step.describe(), diff: step.diff() }
         };
         self.steps.iter().map(line).collect()
     }

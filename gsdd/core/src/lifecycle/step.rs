@@ -7,6 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::diff;
+
+/// What our own records are for, in words.
+pub const OUR_RECORDS: &str = "our records";
+
 /// Contents of a file; base64 in the journal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileBytes(pub Vec<u8>);
@@ -145,6 +150,26 @@ impl Step {
     #[must_use]
     pub fn is_commit(&self) -> bool {
         matches!(self, Self::Ledger { commit: true, .. })
+    }
+
+    /// What changes inside a file, in unified form; our own records are no one's to read.
+    #[must_use]
+    pub fn diff(&self) -> Option<String> {
+        match self {
+            Self::WriteFile { why, .. } if why == OUR_RECORDS => None,
+            Self::WriteFile { before, after, .. } => {
+                diff::unified(before.as_ref().map(|bytes| bytes.0.as_slice()), Some(&after.0))
+            }
+            Self::RemoveFile { before, .. } => diff::unified(Some(&before.0), None),
+            Self::MakeFolder { .. }
+            | Self::PlaceTree { .. }
+            | Self::Move { .. }
+            | Self::DropTree { .. }
+            | Self::DropFolder { .. }
+            | Self::Link { .. }
+            | Self::Ledger { .. }
+            | Self::Consent { .. } => None,
+        }
     }
 
     /// One line for people.

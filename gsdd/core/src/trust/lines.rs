@@ -84,6 +84,16 @@ impl Disclosure {
     /// shown as missing.
     #[must_use]
     pub fn lines(&self, files: &FileFacts) -> Vec<DisclosureLine> {
+        self.lines_with(Some(files))
+    }
+
+    /// The lines without a word about contents: two of these differ only where the declarations do.
+    #[must_use]
+    pub fn declared_lines(&self) -> Vec<DisclosureLine> {
+        self.lines_with(None)
+    }
+
+    fn lines_with(&self, files: Option<&FileFacts>) -> Vec<DisclosureLine> {
         let mut out = Vec::new();
         self.summary(&mut out);
         let mut push = |group, texts: Vec<String>, what: &str| {
@@ -175,7 +185,7 @@ fn counted(counts: &[(usize, &str, &str)]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn hook_line(hook: &super::disclosure::HookSurface, files: &FileFacts) -> String {
+fn hook_line(hook: &super::disclosure::HookSurface, files: Option<&FileFacts>) -> String {
     let event = if hook.event.is_empty() { "no event".to_owned() } else { quoted(&hook.event) };
     let matcher = match hook.matcher.as_deref() {
         None | Some("") => "every tool".to_owned(),
@@ -184,7 +194,7 @@ fn hook_line(hook: &super::disclosure::HookSurface, files: &FileFacts) -> String
     format!("hook on {event}, {matcher}, runs {}{}", quoted(&hook.script), fact(&hook.script, files))
 }
 
-fn command_line(command: &super::disclosure::CommandSurface, files: &FileFacts) -> String {
+fn command_line(command: &super::disclosure::CommandSurface, files: Option<&FileFacts>) -> String {
     let family = if command.family.is_empty() { "no family".to_owned() } else { quoted(&command.family) };
     match &command.runs {
         CommandCode::Module { module, router } => {
@@ -209,7 +219,7 @@ fn gate_line(gate: &GateCommand) -> String {
     )
 }
 
-fn server_lines(server: &McpSurface, files: &FileFacts) -> Vec<String> {
+fn server_lines(server: &McpSurface, files: Option<&FileFacts>) -> Vec<String> {
     let mut lines = Vec::new();
     let name = quoted(&server.name);
     if !server.command.is_empty() || server.url.is_empty() {
@@ -254,7 +264,7 @@ fn lane_lines(lane: &LaneSurface) -> Vec<String> {
     let mut lines = Vec::new();
     if !lane.binary.is_empty() || !lane.args.is_empty() {
         let mut text = format!("reviewer lane {slug} starts {}", quoted(&lane.binary));
-        push_args(&lane.args, &FileFacts::default(), &mut text);
+        push_args(&lane.args, None, &mut text);
         lines.push(text);
     }
     if !lane.host_config_key.is_empty() || !lane.default_host.is_empty() {
@@ -282,7 +292,7 @@ fn lane_lines(lane: &LaneSurface) -> Vec<String> {
     lines
 }
 
-fn push_args(args: &[String], files: &FileFacts, out: &mut String) {
+fn push_args(args: &[String], files: Option<&FileFacts>, out: &mut String) {
     for arg in args.iter().take(MAX_ARGS) {
         out.push(' ');
         out.push_str(&quoted(arg));
@@ -293,15 +303,17 @@ fn push_args(args: &[String], files: &FileFacts, out: &mut String) {
     }
 }
 
-fn fact(file: &str, files: &FileFacts) -> String {
+fn fact(file: &str, files: Option<&FileFacts>) -> String {
+    let Some(files) = files else { return String::new() };
     match files.get(file) {
         Some(fact) => format!(" [{}, {} bytes]", shown_up_to(&fact.digest, 80), fact.bytes),
         None => " [not in the bundle]".to_owned(),
     }
 }
 
-fn fact_if_present(part: &str, files: &FileFacts) -> String {
-    file_named_by(part, files).map_or_else(String::new, |file| fact(&file, files))
+fn fact_if_present(part: &str, files: Option<&FileFacts>) -> String {
+    let named = files.and_then(|files| file_named_by(part, files));
+    named.map_or_else(String::new, |file| fact(&file, files))
 }
 
 fn listed(names: &[String]) -> String {

@@ -7,6 +7,7 @@
 //! Source: ADR-1244 D5 (disclosure, consent, re-consent), decisions D-05 to D-07.
 
 pub mod canonical_json;
+mod changes;
 mod collect;
 pub mod content_hash;
 pub mod digest;
@@ -16,6 +17,7 @@ pub mod reask;
 pub mod signature;
 mod surfaces;
 
+pub use changes::{ChangeKind, Changes, Compared, FileChange};
 pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
 pub use digest::{consent_digest, sha256, surface_digest};
 pub use disclosure::Disclosure;
