@@ -162,6 +162,17 @@ pub(crate) enum Command {
         verb: ConsentVerb,
     },
 
+    /// What is recorded of each installed capability, and whether it is still so
+    Ledger {
+        /// What to do.
+        #[command(subcommand)]
+        verb: LedgerVerb,
+    },
+
+    /// Settle what was begun and not finished, and take registrations of what is gone out of hosts
+    /// [effect: write-state, write-host]
+    Reconcile,
+
     /// The composed registry of this project
     Registry {
         /// What to do.
@@ -354,6 +365,16 @@ pub(crate) enum ConsentVerb {
         #[arg(long, value_name = "DIR")]
         project: Option<PathBuf>,
     },
+}
+
+/// Verbs of `gsdctl ledger`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerVerb {
+    /// List the entries, with what was agreed to, where each is wired, and what a rollback can go to [effect: read]
+    List,
+    /// Compare every recorded file with its digest and every registration with the plan [effect: read]
+    #[command(after_help = "Exit status: 0 everything is as recorded, 11 something differs")]
+    Verify,
 }
 
 /// Verbs of `gsdctl registry`.

@@ -84,7 +84,7 @@ fn differences(text: &mut String, differs: &Differences) {
 }
 
 /// A difference, cut where it would hide what stands above it.
-fn diff_lines(text: &mut String, diff: &str) {
+pub(super) fn diff_lines(text: &mut String, diff: &str) {
     let mut lines = diff.lines();
     for line in lines.by_ref().take(SHOWN_DIFF) {
         let _ = writeln!(text, "      {}", clean(line));

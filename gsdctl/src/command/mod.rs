@@ -8,6 +8,7 @@ mod explain;
 mod hook;
 mod install;
 mod launch;
+mod ledger;
 mod loop_hooks;
 mod registry;
 mod runtime;
@@ -38,6 +39,8 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
         Command::Update(args) => ("update", install::update(global, &options, args)),
         Command::Rollback(args) => ("rollback", install::rollback(global, &options, args)),
+        Command::Ledger { verb } => ledger::run(global, &options, verb),
+        Command::Reconcile => ("reconcile", ledger::reconcile(global, &options)),
         Command::Capability { verb } => return capability::run(global, &options, verb),
         Command::State(args) => ("state", state::state(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),

@@ -20,7 +20,8 @@ fn deviations() -> BTreeMap<(String, String), String> {
         .filter_map(|line| {
             let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split(" | ").collect();
             let [case, file, _why, ours] = cells.as_slice() else { return None };
-            if !file.trim().ends_with(".json") {
+            // States of whole roots are played through the programs, in the journeys.
+            if !file.trim().ends_with(".json") || file.trim() == "reconcile.json" {
                 return None;
             }
             let ours = ours.trim().trim_matches('`').to_owned();

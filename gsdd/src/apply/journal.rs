@@ -62,7 +62,24 @@ pub(crate) struct Recovered {
 /// Finishes or takes back every interrupted operation. The caller keeps other processes of this home out.
 pub(crate) fn recover(tools: &Tools<'_>) -> Vec<Recovered> {
     clear_noted_lock(tools.journal);
-    let mut entries: Vec<PathBuf> = fs::read_dir(tools.journal)
+    entries(tools.journal).iter().filter_map(|entry| recover_one(entry, tools)).collect()
+}
+
+/// The operations that [`recover`] would settle: capability, and whether it would be finished.
+pub(crate) fn interrupted(folder: &Path) -> Vec<(String, bool)> {
+    entries(folder)
+        .iter()
+        .filter_map(|entry| {
+            let bytes = bounded_read::read(entry, MAX_JOURNAL).ok()?;
+            let Written { plan, .. } = serde_json::from_slice::<Written<Plan>>(&bytes).ok()?;
+            let finish = committed(&plan);
+            Some((plan.id, finish))
+        })
+        .collect()
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
@@ -70,7 +87,7 @@ pub(crate) fn recover(tools: &Tools<'_>) -> Vec<Recovered> {
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
     entries.sort();
-    entries.iter().filter_map(|entry| recover_one(entry, tools)).collect()
+    entries
 }
 
 fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {

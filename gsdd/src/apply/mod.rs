@@ -7,4 +7,4 @@ mod undo;
 pub(crate) use executor::{
     ApplyFailure, Done, Tools, apply, drop_empty_folders, drop_tree, point as point_launcher,
 };
-pub(crate) use journal::{note_lock, recover};
+pub(crate) use journal::{interrupted, note_lock, recover};

@@ -5,6 +5,7 @@
 
 mod bundles;
 mod first_party;
+mod reconcile;
 mod roots;
 mod scan;
 mod snapshot;
@@ -12,6 +13,7 @@ mod writer;
 
 pub(crate) use bundles::{NotRunnable, Runnable, read_fragment};
 pub(crate) use first_party::{BaseSource, Shipped, load as load_base};
+pub(crate) use reconcile::ReconcileWish;
 pub(crate) use snapshot::{Overlay, Snapshot, WiredHook};
 pub(crate) use writer::{Engine, RemoveWish};
 

@@ -16,6 +16,7 @@ use tokio::sync::{broadcast, oneshot};
 
 use super::bundles::Bundles;
 use super::first_party::Shipped;
+use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
 use crate::apply::{self, Tools};
 use crate::fs::atomic;
@@ -71,6 +72,7 @@ enum Work {
     Commit { staged: Arc<Staged>, consent: Option<Consent>, reply: Reply<Prepared> },
     Remove { project: PathBuf, removal: RemoveWish, reply: Reply<Vec<Removal>> },
     Revoke { project: PathBuf, root: ScopeRoot, id: String, reply: Reply<bool> },
+    Reconcile { project: PathBuf, wish: ReconcileWish, reply: Reply<Reconciled> },
     Sweep { reply: oneshot::Sender<Vec<String>> },
 }
 
@@ -82,6 +84,7 @@ impl Work {
             Self::Commit { .. } => "commit",
             Self::Remove { .. } => "remove",
             Self::Revoke { .. } => "revoke",
+            Self::Reconcile { .. } => "reconcile",
             Self::Sweep { .. } => "sweep",
         }
     }
@@ -89,7 +92,7 @@ impl Work {
 
 /// Whether the caller has [`Engine::exclusive`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Writer {
+pub(super) enum Writer {
     Held,
     Free,
 }
@@ -275,6 +278,15 @@ impl Engine {
         self.ask(|reply| Work::Revoke { project, root, id, reply }).await
     }
 
+    /// Brings the roots of a project in order, or says what that would take.
+    pub(crate) async fn reconcile(
+        &self,
+        project: PathBuf,
+        wish: ReconcileWish,
+    ) -> Result<WorkOutcome<Reconciled>, WireError> {
+        self.ask(|reply| Work::Reconcile { project, wish, reply }).await
+    }
+
     /// Settles what an interrupted run left behind.
     pub(crate) fn sweep(&self) -> oneshot::Receiver<Vec<String>> {
         let (reply, answer) = oneshot::channel();
@@ -331,6 +343,9 @@ impl Engine {
             Work::Revoke { project, root, id, reply } => {
                 let _ = reply.send(self.do_revoke(&project, &root, &id));
             }
+            Work::Reconcile { project, wish, reply } => {
+                let _ = reply.send(self.do_reconcile(&project, &wish));
+            }
             Work::Sweep { reply } => {
                 let done = lifecycle::sweep(self);
                 for line in &done {
@@ -346,7 +361,7 @@ impl Engine {
         );
     }
 
-    fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
+    pub(super) fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
         self.0.watcher.clean(project);
         let before = self
             .0
@@ -451,7 +466,7 @@ impl Engine {
         }
     }
 
-    fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
+    pub(super) fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
         let now = clock::now();
         let journal = self.0.places.journal();
         let tools = Tools {
@@ -503,7 +518,7 @@ impl Engine {
 
     /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
     /// at work in it.
-    fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
+    pub(crate) fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
         if !root.bundles().is_dir() {
             return Ok(None);
         }
@@ -525,8 +540,9 @@ impl Engine {
         consent: Option<&Consent>,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
-        lifecycle::settle(self, &staged.root);
+        lifecycle::settle(self);
         let _upstream = self.lock(&staged.root)?;
+        self.bring_in_order(&staged.project_root, &staged.root, &staged.ctx);
         let snapshot = self.recompose(&staged.project_root, Writer::Held);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
@@ -544,7 +560,7 @@ impl Engine {
         Ok(WorkOutcome { value: prepared, snapshot })
     }
 
-    fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
+    pub(super) fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
         self.0.objects.keep(tree, &tree.content_hash()).map(drop).map_err(|error| {
             WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
                 .at_file(self.0.places.objects())
@@ -557,7 +573,12 @@ impl Engine {
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
         let _own = self.exclusive()?;
-        lifecycle::settle(self, &ScopeRoot::project(project));
+        lifecycle::settle(self);
+        for root in [self.0.places.global_root(), ScopeRoot::project(project)] {
+            if let Ok(_upstream) = self.lock(&root) {
+                self.bring_in_order(project, &root, &wish.ctx);
+            }
+        }
         let snapshot = self.recompose(project, Writer::Held);
         let dependents: Vec<String> =
             snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();

@@ -6,6 +6,7 @@ mod install;
 mod past;
 mod presumed;
 mod produced;
+mod reconcile;
 mod refusal;
 mod remove;
 mod revoke;
@@ -14,15 +15,20 @@ mod steps;
 mod sweep;
 mod targets;
 mod update;
+mod verify;
 mod wiring;
 
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use past::to_go_back_to;
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
+pub(crate) use reconcile::{
+    describe, judge, not_registered_again, not_swept, plan_repair, plan_unwire, swept,
+};
 pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
-pub(crate) use sweep::{is_unsettled, settle, sweep};
+pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};
 pub(crate) use targets::{detected, host_places};
 pub(crate) use update::Installed;
+pub(crate) use verify::{Check, found, verify};

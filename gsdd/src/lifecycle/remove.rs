@@ -44,11 +44,23 @@ pub(crate) fn plan_remove(
     scope: Option<Scope>,
     purge_data: bool,
 ) -> Result<Removal, WireError> {
-    let places = engine.places();
     let Ok(id) = CapabilityId::parse(id) else {
         return Err(not_installed(id, "remove", snapshot));
     };
     let root = find_root(engine, snapshot, &id, scope, "remove")?;
+    plan_removal_from(engine, snapshot, ctx, &root, id, purge_data)
+}
+
+/// Plans that nothing of `id` is left in `root`, whatever there is of it: entry, bundle, registrations.
+pub(super) fn plan_removal_from(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    ctx: &Context,
+    root: &ScopeRoot,
+    id: CapabilityId,
+    purge_data: bool,
+) -> Result<Removal, WireError> {
+    let places = engine.places();
     let ledger_path = root.ledger();
     let entry = shared_files::read_ledger(&ledger_path)
         .map_err(|failure| from_ledger(&ledger_path, &failure))?
@@ -56,7 +68,7 @@ pub(crate) fn plan_remove(
     let state_path = places.own_state();
     let (mut state, before_bytes) =
         OwnState::read(&state_path).map_err(|failure| from_state(&state_path, &failure))?;
-    presumed::presume(engine, snapshot, ctx, &root, &mut state);
+    presumed::presume(engine, snapshot, ctx, root, &mut state);
     let before_state = state.clone();
 
     let mut steps = Vec::new();
@@ -72,16 +84,18 @@ pub(crate) fn plan_remove(
         .filter(|target| target.root == root.dir && target.capabilities.contains_key(id.as_str()))
         .map(|target| TargetKey {
             runtime: target.runtime.clone(),
-            scope: wiring_scope(&root),
+            scope: wiring_scope(root),
             root: root.dir.clone(),
         })
         .collect();
     // What upstream wrote is in the ledger alone.
-    for edit in entry.iter().flat_map(|entry| &entry.shared_edits) {
-        if let Ok(file) = targets::shared_file(engine.shipped(), &edit.file, &root.dir, ctx, places) {
+    let recorded = entry.iter().flat_map(|entry| &entry.shared_edits).map(|edit| &edit.file);
+    let intended = entry.iter().filter_map(|entry| entry.pending.as_ref()).flat_map(|it| &it.shared_files);
+    for file in recorded.chain(intended) {
+        if let Ok(file) = targets::shared_file(engine.shipped(), file, &root.dir, ctx, places) {
             let runtime = file.place().id.clone();
             if !places_of_it.iter().any(|key| key.runtime == runtime) {
-                places_of_it.push(TargetKey { runtime, scope: wiring_scope(&root), root: root.dir.clone() });
+                places_of_it.push(TargetKey { runtime, scope: wiring_scope(root), root: root.dir.clone() });
             }
         }
     }
@@ -127,11 +141,11 @@ pub(crate) fn plan_remove(
         roots.push(places.launcher());
         steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
     }
-    revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
+    revoke(engine, snapshot, root, &id, &mut steps, &mut roots);
 
     let unneeded = past::forget(&mut state, &root.dir, &id);
     let mut folders = Vec::new();
-    let in_use = |dir: &Path| is_in_use(engine, snapshot, dir, &root, &id, launcher_stays);
+    let in_use = |dir: &Path| is_in_use(engine, snapshot, dir, root, &id, launcher_stays);
     for dir in [&root.dir, &places.gsd_home] {
         let key = dir.display().to_string();
         let created = state.folders.remove(&key).unwrap_or_default();

@@ -1,15 +1,16 @@
 //! What a start finds lying around: interrupted operations, staging folders, a launcher that leads nowhere.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use gsdd_core::ids::CapabilityId;
+use gsd_proto::Context;
 
 use super::garbage;
 use crate::apply::{self, Tools};
 use crate::engine::Engine;
-use crate::store::{ScopeRoot, UpstreamLock, clock};
+use crate::store::{OwnState, UpstreamLock, clock};
 
 /// Age from which a staging folder belongs to nobody any more.
 const ABANDONED: Duration = Duration::from_secs(10 * 60);
@@ -21,11 +22,23 @@ const DEFAULT_UMASK: u32 = 0o022;
 pub(crate) fn sweep(engine: &Engine) -> Vec<String> {
     // Another process of this home may be at work right now: what it has begun is not ours to settle.
     let Ok(_own) = engine.exclusive() else { return Vec::new() };
-    let mut done = recover(engine);
+    let mut done: Vec<String> = recover(engine).into_iter().map(|(_, text)| text).collect();
     let global = engine.places().global_root();
     UpstreamLock::clear_dead(&UpstreamLock::mutation_file(&global.bundles()));
     UpstreamLock::clear_dead(&UpstreamLock::consent_file(&global.gsd()));
-    done.extend(sweep_root(&global));
+    // Upstream may be at work: what it has begun is not ours to settle either.
+    if let Ok(_upstream) = engine.lock(&global) {
+        let home = engine.places().user_home.clone();
+        let ctx = Context { cwd: home.clone(), ..Context::default() };
+        done.extend(engine.bring_in_order(&home, &global, &ctx));
+    }
+    done.extend(tidy(engine));
+    done
+}
+
+/// What belongs to no root: folders of dead fetches, contents that nothing needs, a launcher that leads nowhere.
+pub(crate) fn tidy(engine: &Engine) -> Vec<String> {
+    let mut done = Vec::new();
     for folder in [engine.places().objects(), engine.places().state.join("fetch")] {
         done.extend(sweep_abandoned(&folder, |name| name.starts_with(".new-") || name.starts_with("git-")));
     }
@@ -34,10 +47,10 @@ pub(crate) fn sweep(engine: &Engine) -> Vec<String> {
     done
 }
 
-/// Settles what another process of this home left behind, before `root` is changed. The caller keeps such processes
+/// Settles what another process of this home left behind, before something is changed. The caller keeps such processes
 /// out.
-pub(crate) fn settle(engine: &Engine, root: &ScopeRoot) {
-    for line in recover(engine).into_iter().chain(sweep_root(root)) {
+pub(crate) fn settle(engine: &Engine) {
+    for (_, line) in recover(engine) {
         tracing::warn!("{line}");
     }
 }
@@ -51,7 +64,8 @@ pub(crate) fn is_unsettled(engine: &Engine) -> bool {
         .any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
 }
 
-fn recover(engine: &Engine) -> Vec<String> {
+/// Finishes or takes back what our journal says was under way; id and what was done.
+pub(crate) fn recover(engine: &Engine) -> Vec<(String, String)> {
     let now = clock::now();
     let journal = engine.places().journal();
     let tools = Tools { objects: engine.objects(), journal: &journal, now: &now, umask: DEFAULT_UMASK };
@@ -64,29 +78,20 @@ fn recover(engine: &Engine) -> Vec<String> {
             } else {
                 format!("; left: {}", recovered.left.join(", "))
             };
-            format!("an interrupted operation on {} was {what}{left}", recovered.id)
+            let text = format!("an interrupted operation on {} was {what}{left}", recovered.id);
+            (recovered.id, text)
         })
         .collect()
 }
 
-/// Abandoned staging folders of one root.
-pub(crate) fn sweep_root(root: &ScopeRoot) -> Vec<String> {
-    if root.planted_link().is_some() {
-        return Vec::new();
-    }
-    let mut done = sweep_abandoned(&root.staging(), |_| true);
-    let _ = fs::remove_dir(root.staging());
-    done.extend(sweep_abandoned(&root.bundles(), is_discarded));
-    done
-}
-
-/// `<id>.discard-<pid>-<time>`: no id has a dot in it. The backup of an upgrade is left for whoever has to put it back.
-fn is_discarded(name: &str) -> bool {
-    name.split_once(".discard-").is_some_and(|(id, stamp)| {
-        CapabilityId::parse(id).is_ok()
-            && stamp.split('-').count() == 2
-            && stamp.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-    })
+/// What [`recover`] would do.
+pub(crate) fn interrupted(engine: &Engine) -> Vec<(String, String)> {
+    let told = |(id, finish): (String, bool)| {
+        let what = if finish { "finish" } else { "take back" };
+        let text = format!("{what} the interrupted operation on {id}");
+        (id, text)
+    };
+    apply::interrupted(&engine.places().journal()).into_iter().map(told).collect()
 }
 
 fn sweep_abandoned(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
@@ -101,28 +106,27 @@ fn sweep_abandoned(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String>
     done
 }
 
-/// Since the folder was last touched; a folder that was moved keeps the time of its content, so the change of its own
-/// entry counts.
-#[cfg(unix)]
-fn age(metadata: &fs::Metadata) -> Option<Duration> {
-    use std::os::unix::fs::MetadataExt as _;
-    let changed = u64::try_from(metadata.ctime()).ok()?;
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(changed)).ok()
-}
-
-/// Since the folder was last touched.
-#[cfg(not(unix))]
+/// Since the folder was last written.
 fn age(metadata: &fs::Metadata) -> Option<Duration> {
     SystemTime::now().duration_since(metadata.modified().ok()?).ok()
 }
 
-/// Keeps the launcher pointing at the installed client, so that registrations survive an upgrade of ours (FR-016).
+/// Keeps the launcher pointing at the installed client, so that registrations survive an upgrade of ours (FR-016), and
+/// puts it back while registrations name it.
 fn repoint_launcher(engine: &Engine) -> Option<String> {
     let client = engine.client()?;
     let launcher = engine.places().launcher();
-    let target = fs::read_link(&launcher).ok()?;
-    if target == client || target.exists() {
-        return None;
+    match fs::read_link(&launcher) {
+        Ok(target) if target == client || target.exists() => return None,
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let (state, _) = OwnState::read(&engine.places().own_state()).ok()?;
+            if !state.anything_wired() {
+                return None;
+            }
+            fs::create_dir_all(launcher.parent()?).ok()?;
+        }
+        Err(_) => return None,
     }
     apply::point_launcher(&launcher, Some(client)).ok()?;
     Some(format!("{} leads to {} now", launcher.display(), client.display()))

@@ -10,6 +10,7 @@ pub mod daemon;
 mod explain;
 pub mod guard;
 mod hook;
+mod ledger;
 mod loop_hooks;
 mod manifest;
 mod register;
@@ -40,6 +41,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     hook::add_to(&mut module)?;
     capability::add_to(&mut module)?;
     consent::add_to(&mut module)?;
+    ledger::add_to(&mut module)?;
     command::add_to(&mut module)?;
     runtime::add_to(&mut module)?;
     let names: Vec<String> = module.method_names().map(str::to_owned).collect();

@@ -48,7 +48,7 @@ pub(super) fn plan_lines(plan: &Plan) -> Vec<PlanLine> {
 }
 
 /// An answer has to fit into a frame, however many files differ.
-struct DiffRoom(usize);
+pub(super) struct DiffRoom(usize);
 
 impl Default for DiffRoom {
     fn default() -> Self {
@@ -57,7 +57,7 @@ impl Default for DiffRoom {
 }
 
 impl DiffRoom {
-    fn take(&mut self, diff: String) -> String {
+    pub(super) fn take(&mut self, diff: String) -> String {
         match self.0.checked_sub(diff.len()) {
             Some(left) => {
                 self.0 = left;

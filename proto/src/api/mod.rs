@@ -11,6 +11,7 @@ pub mod capability;
 pub mod command;
 pub mod daemon;
 pub mod hook;
+pub mod ledger;
 pub mod loop_hooks;
 pub mod manifest;
 pub mod registry;
@@ -44,6 +45,9 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<capability::State>(),
     row::<capability::ConsentList>(),
     row::<capability::ConsentRevoke>(),
+    row::<ledger::LedgerList>(),
+    row::<ledger::LedgerVerify>(),
+    row::<ledger::LedgerReconcile>(),
     row::<command::Resolve>(),
     row::<command::McpResolve>(),
     row::<runtime::List>(),

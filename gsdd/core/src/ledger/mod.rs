@@ -11,6 +11,7 @@ pub mod entry;
 pub mod lock;
 pub mod names;
 pub mod reading;
+pub mod reconcile;
 
 pub use document::{Ledger, LedgerProblem, parse_lenient, parse_strict};
 pub use entry::{Entry, Pending, PendingKind, SharedEdit};

@@ -18,6 +18,8 @@ pub enum Verb {
     Rollback,
     /// Take it away.
     Remove,
+    /// Settle what somebody else did not finish.
+    Reconcile,
     /// Only what is written into hosts.
     Project,
 }
