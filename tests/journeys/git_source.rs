@@ -255,6 +255,16 @@ fn answering(status: &'static str) -> String {
     address
 }
 
+/// A port that nobody listens on, and that nobody else gets as long as the socket lives.
+fn closed_port() -> (std::os::fd::OwnedFd, u16) {
+    use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrV4, SocketType, bind, getsockname, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address: SocketAddrAny = getsockname(&socket).unwrap();
+    let address = SocketAddrV4::try_from(address).unwrap();
+    (socket, address.port())
+}
+
 #[test]
 fn fr_032_authentication_unknown_host_and_not_found_are_three_answers_and_quick() {
     let world = World::new();
@@ -271,9 +281,8 @@ fn fr_032_authentication_unknown_host_and_not_found_are_three_answers_and_quick(
     let absent = install(&world, "").exits(7).says("no repository");
     leads_to("http://no-such-host.invalid/");
     let unknown = install(&world, "").exits(9).says("not known");
-    // A port that nobody listens on.
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    leads_to(&format!("http://{closed}/"));
+    let (_kept, closed) = closed_port();
+    leads_to(&format!("http://127.0.0.1:{closed}/"));
     let refused = install(&world, "").exits(9);
     let first = |outcome: &gsd_tests::Outcome| {
         outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap().to_owned()
@@ -301,4 +310,38 @@ fn fr_026_temporary_files_on_another_file_system_are_no_obstacle() {
     assert_eq!(installed_version(&world), "1.2.0");
     let left = std::fs::read_dir(temporary.path()).unwrap().count();
     assert_eq!(left, 0, "something is left in TMPDIR");
+}
+
+#[test]
+fn t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
+    let world = World::new();
+    let bundle = world.bundle("acme-lint");
+    let sri = format!("sha512-{}==", "A".repeat(86));
+    for (source, remedy) in [(URL.to_owned(), "#sha:COMMIT"), (bundle.spec(), "--integrity")] {
+        world.gsdctl(["install", &source, "--integrity", &sri, "--yes"]).run().exits(2).says(remedy);
+    }
+    for text in ["", "sha256-x", "sha512-x"] {
+        let run = world.gsdctl(["install", "https://h.example/x.tgz", "--integrity", text, "--yes"]).run();
+        run.exits(2).says("sha512-");
+    }
+}
+
+#[test]
+fn t58_t61_a_repository_on_this_machine_is_not_asked_unless_the_policy_lists_it() {
+    let world = World::new();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let source = format!("https://{closed}/r.git");
+    world
+        .gsdctl(["install", &source, "--yes"])
+        .run()
+        .exits(4)
+        .says("this machine itself")
+        .says("private_hosts");
+    world.gsdctl(["install", "https://169.254.169.254/r.git", "--yes"]).run().exits(4).says("link-local");
+    let policy = world.path("home/.config/gsd/policy.toml");
+    put(&policy, format!("[network]\nprivate_hosts = [\"{closed}\"]\n"));
+    world.gsdctl(["install", &source, "--yes"]).run().exits(9);
+    put(&policy, "[network]\nprivate_hosts = \"*\"\n");
+    let run = world.gsdctl(["install", &source, "--yes"]).run();
+    run.exits(4).says("network.private_hosts").says("policy.toml");
 }

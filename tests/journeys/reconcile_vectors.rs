@@ -179,7 +179,7 @@ fn every_state_that_upstream_leaves_is_settled() {
         let root = world.home();
         let root_text = root.to_string_lossy().into_owned();
         // A start settles such states by itself; here the command is to be seen doing it.
-        let _ = world.start_daemon();
+        let _ = world.gsdctl(["reconcile"]).run().succeeds();
         plant(&root, case);
         let run = world.gsdctl(["reconcile", "--scope", "global", "--json"]).run();
         let answer = run.json();

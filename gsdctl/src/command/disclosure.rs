@@ -16,6 +16,11 @@ pub(super) fn show(staged: &StageResult) {
     if let Some(commit) = &staged.commit {
         let _ = writeln!(text, "  commit   {}", clean(commit));
     }
+    if let Some(archive) = &staged.archive {
+        // Nobody else has promised which bytes are behind a name that can get others.
+        let pin = if staged.pinned { "as pinned" } else { "not pinned; --integrity pins it" };
+        let _ = writeln!(text, "  archive  {} ({pin})", clean(archive));
+    }
     if let Some(version) = &staged.installed_version {
         let _ = writeln!(text, "  replaces {}", clean(version));
     }

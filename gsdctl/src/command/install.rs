@@ -32,7 +32,15 @@ pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> O
 
 /// Agrees to what is installed.
 pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArgs) -> Outcome {
-    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, to: None, args };
+    let wish = Wish {
+        verb: Verb::Grant,
+        what: id,
+        scope: None,
+        allow_downgrade: false,
+        integrity: None,
+        to: None,
+        args,
+    };
     attempt(global, options, &wish).outcome
 }
 
@@ -44,6 +52,7 @@ pub(super) fn rollback(global: &Global, options: &Options, args: &RollbackArgs) 
         what: &args.id,
         scope: None,
         allow_downgrade: false,
+        integrity: None,
         to,
         args: &args.wish,
     };
@@ -99,24 +108,35 @@ pub(super) struct Wish<'a> {
     allow_downgrade: bool,
     /// For a rollback: the version.
     to: Option<&'a str>,
+    integrity: Option<&'a str>,
     args: &'a WishArgs,
 }
 
 impl<'a> Wish<'a> {
     pub(super) fn install(args: &'a InstallArgs) -> Self {
+        let integrity = args.integrity.as_deref();
         Self {
             verb: Verb::Install,
             what: &args.spec,
             scope: None,
             allow_downgrade: false,
             to: None,
+            integrity,
             args: &args.wish,
         }
     }
 
     pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
         let allow_downgrade = args.allow_downgrade;
-        Self { verb: Verb::Update, what: id, scope, allow_downgrade, to: None, args: &args.wish }
+        Self {
+            verb: Verb::Update,
+            what: id,
+            scope,
+            allow_downgrade,
+            integrity: None,
+            to: None,
+            args: &args.wish,
+        }
     }
 
     /// The source or id, when this is what `verb` needs it for.
@@ -150,6 +170,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
         shared_files: wish.args.shared_file.clone(),
         offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
+        integrity: wish.integrity.map(str::to_owned),
     });
     let staged = match staged {
         Ok(staged) => staged,

@@ -7,6 +7,7 @@ use gsdd_core::compose::Scope;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::reconcile::{Finding, Repair};
 use gsdd_core::lifecycle::Plan;
+use tokio_util::sync::CancellationToken;
 
 use super::roots;
 use super::writer::{Engine, WorkOutcome, Writer};
@@ -246,6 +247,8 @@ impl Engine {
             runtimes: None,
             shared_files: files.clone(),
             offline: true,
+            integrity: None,
+            cancel: CancellationToken::new(),
         };
         let again = lifecycle::stage(self, &snapshot, &request).and_then(|staged| {
             let prepared = lifecycle::plan_install(self, &snapshot, &staged, false)?;

@@ -3,6 +3,7 @@
 mod agreement;
 mod garbage;
 mod install;
+mod obtain;
 mod past;
 mod presumed;
 mod produced;

@@ -62,7 +62,7 @@ fn row(snapshot: &Snapshot, root: &ScopeRoot, entry: &Entry) -> LedgerRow {
         entry: entry.to_value(),
         content_hash: taken.map(|taken| taken.content_hash.clone()),
         agreed_at: taken.filter(|taken| taken.revoked_at.is_none()).map(|taken| taken.at.clone()),
-        commit: taken.and_then(|taken| taken.commit.clone()),
+        commit: taken.and_then(|taken| taken.from.as_ref()?.commit.clone()),
         wired_into,
         past: past
             .map(|past| PastRow {

@@ -12,6 +12,7 @@ use gsdd_core::trust::ContentHash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::TakenFrom;
 use crate::fs::bounded_read::{self, ReadFailure};
 
 const VERSION: u32 = 1;
@@ -62,9 +63,9 @@ pub(crate) struct Taken {
     pub(crate) consent_digest: String,
     /// `installed`, or `first-seen` for what upstream had installed.
     pub(crate) how: String,
-    /// Commit, for git sources.
+    /// Where it came from; absent for what was agreed to as it lay there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) commit: Option<String>,
+    pub(crate) from: Option<TakenFrom>,
     /// Whether the grant was a blanket `--yes`.
     #[serde(default)]
     pub(crate) blanket: bool,

@@ -3,10 +3,12 @@
 //!
 //! Source: ADR-1244 D3 (source kinds), D5 rules 3 and 7 (pins, strict registries), D6 (older compatible versions).
 
+pub mod address;
 pub mod compat;
 pub mod git_ref;
 mod grammar;
 pub mod integrity;
+pub mod network;
 pub mod npm;
 pub mod outdated;
 pub mod policy;
