@@ -11,6 +11,7 @@ use gsdd_core::trust::ContentHash;
 
 use crate::fs::atomic;
 use crate::fs::bundle_tree::{Access, BundleTree, Reading, TreeRefusal};
+use crate::fs::fault::{self, Spot};
 
 /// The store.
 #[derive(Clone, Debug)]
@@ -58,15 +59,18 @@ impl Objects {
             return Ok(target);
         }
         atomic::private_folder(&self.folder)?;
+        fault::at(Spot::MakeFolder)?;
         let temporary = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder)?;
         if fs::symlink_metadata(&target).is_ok() {
             atomic::set_folder_mode(&target, 0o700)?;
+            fault::at(Spot::Rename)?;
             fs::rename(&target, temporary.path().join("damaged"))?;
         }
         let inside = temporary.path().join("bundle");
         tree.write_to(&inside, Access::PrivateReadOnly)?;
         // A read-only folder can't be moved everywhere: its `..` entry changes.
         atomic::set_folder_mode(&inside, 0o700)?;
+        fault::at(Spot::Rename)?;
         match fs::rename(&inside, &target) {
             Ok(()) => {}
             Err(_) if self.load(hash.as_str()).is_ok() => return Ok(target),
