@@ -11,7 +11,7 @@ use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::Access;
 use crate::fs::fault::{self, Spot};
-use crate::store::{Objects, shared_files};
+use crate::store::{Objects, UpstreamLock, shared_files};
 
 /// What the executor needs beside the plan.
 pub(crate) struct Tools<'a> {
@@ -209,7 +209,7 @@ fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Deletes a folder and what is in it; a symlink is unlinked, never followed (T57).
-pub(super) fn drop_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn drop_tree(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
@@ -243,13 +243,22 @@ fn make_writable(path: &Path) {
     let _ = path;
 }
 
-/// Does the last steps of a plan once more: a lock file may have kept a folder from being empty.
-pub(crate) fn drop_empty_folders(plan: &Plan) {
+/// Does the last steps of a plan once more: a lock file may have kept a folder from being empty. Says whether a folder is
+/// left for the next sweep: it could not be deleted, or a lock in it could not.
+pub(crate) fn drop_empty_folders(plan: &Plan) -> bool {
+    let mut is_left = false;
     for step in &plan.steps {
         if let Step::DropFolder { path } = step {
-            let _ = drop_folder(path);
+            is_left |= drop_folder(path).is_err() || has_lock(path);
         }
     }
+    is_left
+}
+
+fn has_lock(folder: &Path) -> bool {
+    [UpstreamLock::mutation_file(folder), UpstreamLock::consent_file(folder)]
+        .iter()
+        .any(|lock| fs::symlink_metadata(lock).is_ok())
 }
 
 fn drop_folder(path: &Path) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! Every effect of a plan fails once, in this process: the state before or the state after, and never a mix.
 
+#![cfg(unix)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -176,8 +176,16 @@ fn clear_noted_lock(folder: &Path) {
 fn remove_leftovers(plan: &Plan) {
     for step in &plan.steps {
         match step {
-            Step::WriteFile { path, .. } | Step::Link { path, .. } | Step::Ledger { path, .. } => {
+            Step::WriteFile { path, .. } | Step::Link { path, .. } => {
                 atomic::remove_unfinished(path);
+            }
+            Step::Ledger { path, .. } => {
+                atomic::remove_unfinished(path);
+                // Recovery takes the lock too, and may itself have been interrupted.
+                if let Some(root) = path.parent() {
+                    let bundles = ScopeRoot::project(root).bundles();
+                    UpstreamLock::clear_dead(&UpstreamLock::mutation_file(&bundles));
+                }
             }
             Step::Consent { path, .. } => {
                 atomic::remove_unfinished(path);

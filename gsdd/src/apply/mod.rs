@@ -1,10 +1,12 @@
 //! Carries out plans: one small, boring match, a journal before it, an undo behind it.
 
 mod executor;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod fault_tests;
 mod journal;
 mod undo;
 
-pub(crate) use executor::{ApplyFailure, Done, Tools, apply, drop_empty_folders, point as point_launcher};
+pub(crate) use executor::{
+    ApplyFailure, Done, Tools, apply, drop_empty_folders, drop_tree, point as point_launcher,
+};
 pub(crate) use journal::{note_lock, recover};

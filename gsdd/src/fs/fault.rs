@@ -108,38 +108,6 @@ mod armed {
         }
     }
 
-    #[cfg(test)]
-    pub(super) mod thread {
-        use std::cell::Cell;
-
-        use super::Word;
-
-        thread_local! {
-            pub(super) static ARMED: Cell<Option<(Word, usize)>> = const { Cell::new(None) };
-        }
-
-        /// Until it is dropped, `word` comes true in this thread after so many effects.
-        pub(crate) struct Armed(());
-
-        impl Armed {
-            pub(crate) fn after(effects: usize, word: Word) -> Self {
-                ARMED.set(Some((word, effects)));
-                Self(())
-            }
-
-            /// Whether it has come true.
-            pub(crate) fn has_struck(&self) -> bool {
-                ARMED.get().is_none_or(|(_, left)| left == 0)
-            }
-        }
-
-        impl Drop for Armed {
-            fn drop(&mut self) {
-                ARMED.set(None);
-            }
-        }
-    }
-
     /// Passes, or fails as the disk would have.
     #[cfg(test)]
     pub(crate) fn at(spot: Spot) -> io::Result<()> {
@@ -202,6 +170,38 @@ mod armed {
             Word::Kill => "kill",
             Word::Eio => "eio",
             Word::Full => "full",
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) mod thread {
+        use std::cell::Cell;
+
+        use super::Word;
+
+        thread_local! {
+            pub(super) static ARMED: Cell<Option<(Word, usize)>> = const { Cell::new(None) };
+        }
+
+        /// Until it is dropped, `word` comes true in this thread after so many effects.
+        pub(crate) struct Armed(());
+
+        impl Armed {
+            pub(crate) fn after(effects: usize, word: Word) -> Self {
+                ARMED.set(Some((word, effects)));
+                Self(())
+            }
+
+            /// Whether it has come true.
+            pub(crate) fn has_struck(&self) -> bool {
+                ARMED.get().is_none_or(|(_, left)| left == 0)
+            }
+        }
+
+        impl Drop for Armed {
+            fn drop(&mut self) {
+                ARMED.set(None);
+            }
         }
     }
 }

@@ -246,7 +246,7 @@ fn hostname() -> String {
 }
 
 #[cfg(unix)]
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
         // One that has ended and was not waited for can still be signalled.
@@ -257,7 +257,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_alive(_: u32) -> bool {
+pub(super) fn is_alive(_: u32) -> bool {
     true
 }
 
