@@ -29,3 +29,14 @@ mod validate;
 mod watch;
 
 pub use boot::run;
+
+/// The whole program: flags and environment of the process in, exit status out.
+#[must_use]
+pub fn program() -> std::process::ExitCode {
+    let flags = <settings::Flags as clap::Parser>::parse();
+    let environment = environment::Environment::of_process();
+    match settings::Settings::resolve(&flags, &environment) {
+        Ok(settings) => run(settings),
+        Err(failure) => boot::report_failure(&flags, failure),
+    }
+}

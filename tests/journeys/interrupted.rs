@@ -1,9 +1,10 @@
-//! Power cuts, full disks, paused and competing processes: the state before or the state after, never a mix.
+//! Full disks, paused and competing processes: the state before or the state after, never a mix. What is killed at every
+//! moment is in `tests/crash`.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use gsd_tests::{World, alive, put, set_mode, signal_process, text_of, wait_for, write_of};
+use gsd_tests::{World, alive, put, set_mode, signal_process, wait_for, write_of};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -37,28 +38,6 @@ fn rich_world() -> (World, String) {
     (world, spec)
 }
 
-/// Random delays around the time that an operation takes on a machine that is sometimes busy.
-struct Delays {
-    seed: u64,
-    limit: u64,
-}
-
-impl Delays {
-    fn new(seed: u64, usual: Duration) -> Self {
-        Self { seed, limit: u64::try_from(usual.as_micros()).unwrap().max(1000) }
-    }
-
-    fn draw(&mut self) -> Duration {
-        Duration::from_micros(next(&mut self.seed) % self.limit)
-    }
-
-    /// An operation that was cut off gets more time on the average, one that came to its end gets less.
-    fn learn(&mut self, ended: bool) {
-        let part = self.limit / 8;
-        self.limit = if ended { self.limit - part } else { self.limit + part }.clamp(1000, 4_000_000);
-    }
-}
-
 /// Kills the daemon at a random moment of `operation`; the client may say what it likes.
 fn interrupt(world: &World, operation: &[&str], delay: Duration) {
     let pid = world.start_daemon();
@@ -72,122 +51,6 @@ fn interrupt(world: &World, operation: &[&str], delay: Duration) {
     signal_process(pid, Signal::KILL);
     let _ = client.wait_with_output();
     wait_for("the end of the daemon", || !alive(pid));
-}
-
-/// `GSD_TEST_KILLS` asks for more of them than the ordinary run has time for.
-fn kill_at_random_moments(scope: &str, seeds: u32, seed: u64) {
-    let seeds = std::env::var("GSD_TEST_KILLS").map_or(seeds, |kills| kills.parse().unwrap());
-    let (world, spec) = rich_world();
-    let install = ["install", &spec, "--scope", scope, "--runtime", "claude", "--yes"];
-    let remove = ["remove", "acme-lint"];
-    let _ = world.start_daemon();
-    let without = world.tree();
-    let begun = Instant::now();
-    world.gsdctl(install).run().succeeds();
-    let mut delays = Delays::new(seed, begun.elapsed() * 5 / 4);
-    let with = world.tree().without_times();
-    let mut reached = [0_u32; 2];
-    for at in 0..seeds {
-        let installed = world.tree().without_times() == with;
-        let operation: &[&str] = if installed { &remove } else { &install };
-        let delay = delays.draw();
-        interrupt(&world, operation, delay);
-        let left = world.tree();
-        world.gsdctl(["list"]).run().succeeds();
-        let tree = world.tree();
-        let state = if tree.without_times() == with {
-            1
-        } else {
-            let difference = without.difference(&tree);
-            assert!(
-                difference.is_empty(),
-                "{scope}, run {at}, {operation:?} killed after {delay:?} leaves a mix; it was killed with\n{}\nit differs from a home with it by\n{}\nand from one without it by\n{difference}",
-                without.difference(&left),
-                with.difference(&tree.without_times()),
-            );
-            0
-        };
-        reached[state] += 1;
-        delays.learn(installed != (state == 1));
-        if at % 4 == 0 {
-            world.gsdctl(["daemon", "restart"]).run().succeeds();
-            world.is_as(&tree, "a second sweep");
-        }
-        // Whatever the state is, the registered hook works or is not registered.
-        let settings = world.path(match scope {
-            "global" => "home/.claude/settings.json",
-            _ => "proj/.claude/settings.local.json",
-        });
-        if state == 1 {
-            let answer = world.hook_of(&settings, "PreToolUse").input(write_of("x")).run().succeeds();
-            assert!(answer.stdout.contains("deny"), "{}{}", answer.stdout, answer.stderr);
-        } else {
-            assert!(!text_of(&settings).contains("gsdctl"));
-        }
-    }
-    assert!(reached.iter().all(|count| *count > 0), "no variety: {reached:?}");
-    if world.tree().without_times() == with {
-        world.gsdctl(remove).run().succeeds();
-    }
-    world.is_as(&without, "after all of it");
-}
-
-#[test]
-fn killed_at_any_moment_of_a_global_install_or_removal() {
-    kill_at_random_moments("global", 40, 0x9e37_79b9_7f4a_7c15);
-}
-
-#[test]
-fn killed_at_any_moment_of_a_project_install_or_removal() {
-    kill_at_random_moments("project", 40, 0x2545_f491_4f6c_dd1d);
-}
-
-#[test]
-fn killed_at_any_moment_of_an_upgrade_one_version_works() {
-    let (world, spec) = rich_world();
-    let version = |version: &str, words: &str| {
-        let script = format!("#!/bin/sh\necho {words} >&2\nexit 2\n");
-        let _ = world
-            .bundle("acme-lint")
-            .with("version", version.into())
-            .with("mcpServers", json!({"notes": {"command": "python3", "args": ["server/notes.py", words]}}))
-            .with_hook("PreToolUse", "hooks/refuse.sh", &script)
-            .with_skill(&format!("acme-{words}"));
-    };
-    let install = ["install", &spec, "--runtime", "claude", "--yes"];
-    let mut states = Vec::new();
-    for (number, words) in [("1.0.0", "first"), ("1.1.0", "second"), ("1.0.0", "first")] {
-        version(number, words);
-        world.gsdctl(install).run().succeeds();
-        states.push(world.tree().without("src").without_times());
-    }
-    let difference = states[0].difference(&states[2]);
-    assert!(difference.is_empty(), "there and back is another state:\n{difference}");
-    let mut delays = Delays::new(0x1234_5678_9abc_def1, Duration::from_millis(120));
-    let mut now = 0;
-    let mut moved = [0_u32; 2];
-    let kills = std::env::var("GSD_TEST_KILLS").map_or(32, |kills| kills.parse().unwrap());
-    for at in 0..kills {
-        let (number, words) = [("1.1.0", "second"), ("1.0.0", "first")][now];
-        version(number, words);
-        interrupt(&world, &install, delays.draw());
-        world.gsdctl(["list"]).run().succeeds();
-        let tree = world.tree().without("src").without_times();
-        let Some(found) = states.iter().take(2).position(|state| *state == tree) else {
-            panic!(
-                "run {at} to {number} leaves a mix; from 1.0.0\n{}\nfrom 1.1.0\n{}",
-                states[0].difference(&tree),
-                states[1].difference(&tree)
-            );
-        };
-        moved[usize::from(found != now)] += 1;
-        delays.learn(found != now);
-        now = found;
-        let answer =
-            world.hook_of(&world.path("home/.claude/settings.json"), "PreToolUse").input(write_of("x")).run();
-        assert!(answer.succeeds().stdout.contains(["first", "second"][now]));
-    }
-    assert!(moved.iter().all(|count| *count > 0), "no variety: {moved:?}");
 }
 
 #[test]

@@ -12,18 +12,32 @@ pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| match std::env::var_os("GSD_TEST_BIN_DIR") {
         Some(folder) => PathBuf::from(folder),
-        None => build(),
+        None => build(&[]),
     })
 }
 
-fn build() -> PathBuf {
+/// The daemon that breaks where it is told to, see `fs::fault` of the daemon.
+pub(crate) fn fail_points() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let in_folder = folder().join("gsdd-fail-points");
+        if std::env::var_os("GSD_TEST_BIN_DIR").is_some() && in_folder.exists() {
+            return in_folder;
+        }
+        // Beside the programs for use and with the same dependencies: only the daemon's own crate is compiled again.
+        build(&["--features", "gsdd/fail-points", "--bin", "gsdd-fail-points"]).join("gsdd-fail-points")
+    })
+}
+
+fn build(more: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");
     // target/<profile>/deps/<test>
     let profile =
         test.parent().and_then(Path::parent).expect("tests are built into a target folder").to_owned();
     let target = profile.parent().expect("profiles are folders of the target folder");
     let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--quiet", "-p", "gsdd", "-p", "gsdctl", "--target-dir"]).arg(target);
+    command.args(["build", "--quiet", "-p", "gsdd", "-p", "gsdctl"]).args(more);
+    command.arg("--target-dir").arg(target);
     if profile.file_name().is_some_and(|name| name == "release") {
         command.arg("--release");
     }

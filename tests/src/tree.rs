@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::files::bytes_of;
 use crate::world::World;
 
+/// Members that hold a time.
+const TIMES: [&str; 4] = ["\"updatedAt\":", "\"consentedAt\":", "\"at\":", "\"revokedAt\":"];
+
 /// What lies at one path.
 #[derive(Clone, PartialEq, Eq)]
 enum Node {
@@ -71,17 +74,18 @@ impl Tree {
         }
     }
 
-    /// The same with the times that ledgers and consent stores carry blotted out.
+    /// The same with the times that ledgers, consent stores and our records carry blotted out.
     #[must_use]
     pub fn without_times(&self) -> Self {
         let mut tree = self.clone();
         for (path, node) in &mut tree.0 {
             if let Node::File { bytes, .. } = node
-                && (path.ends_with(".gsd-capabilities.json") || path.ends_with("consent.json"))
+                && [".gsd-capabilities.json", "consent.json", "state.json"]
+                    .iter()
+                    .any(|name| path.ends_with(name))
             {
                 let text = String::from_utf8_lossy(bytes);
-                let is_time =
-                    |line: &&str| ["\"updatedAt\"", "\"consentedAt\""].iter().any(|name| line.contains(name));
+                let is_time = |line: &&str| TIMES.iter().any(|name| line.trim_start().starts_with(name));
                 let kept: Vec<&str> = text.lines().filter(|line| !is_time(line)).collect();
                 *bytes = kept.join("\n").into_bytes();
             }
@@ -99,6 +103,34 @@ impl Tree {
                 .map(|(at, node)| (at.clone(), node.clone()))
                 .collect(),
         )
+    }
+
+    /// The same without files of this name.
+    #[must_use]
+    pub fn without_named(&self, name: &str) -> Self {
+        let others = self.0.iter().filter(|(at, _)| at.file_name().is_none_or(|this| this != name));
+        Self(others.map(|(at, node)| (at.clone(), node.clone())).collect())
+    }
+
+    /// What lies below `path` and nothing else, by its path below that.
+    #[must_use]
+    pub fn only(&self, path: &str) -> Self {
+        let below = |at: &PathBuf| at.strip_prefix(path).ok().map(ToOwned::to_owned);
+        Self(self.0.iter().filter_map(|(at, node)| Some((below(at)?, node.clone()))).collect())
+    }
+
+    /// What is different or missing in `other`; what it has besides does not count.
+    #[must_use]
+    pub fn lacks_in(&self, other: &Self) -> String {
+        let kept = other.0.iter().filter(|(at, _)| self.0.contains_key(*at));
+        self.difference(&Self(kept.map(|(at, node)| (at.clone(), node.clone())).collect()))
+    }
+
+    /// What lies in both of them.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let all = self.0.iter().chain(&other.0);
+        Self(all.map(|(at, node)| (at.clone(), node.clone())).collect())
     }
 
     /// Whether something lies at this path.

@@ -9,11 +9,15 @@ use gsd_proto::endpoint::{Endpoint, Surroundings};
 use rustix::process::Signal;
 
 use crate::binaries;
+use crate::files::{put, text_of};
 use crate::process::{daemons_of, signal_process};
 use crate::run::Run;
 
 /// Longest wait for anything that is expected to happen.
 const SOON: Duration = Duration::from_secs(30);
+
+/// What the daemon with fail points is told.
+const FAIL_POINTS: &str = "tmp/fail-points";
 
 /// One test's surroundings; its daemons are ended with it.
 #[derive(Debug)]
@@ -80,6 +84,38 @@ impl World {
         folder
     }
 
+    /// Gives this world the daemon with fail points; [`World::break_at`] tells it where.
+    pub fn use_fail_points(&self) {
+        let folder = self.path("bin");
+        std::fs::create_dir(&folder).expect("a folder of the world");
+        for (program, name) in
+            [(binaries::folder().join("gsdctl"), "gsdctl"), (binaries::fail_points().to_owned(), "gsdd")]
+        {
+            let ours = folder.join(name);
+            if std::fs::hard_link(&program, &ours).is_err() {
+                std::fs::copy(&program, &ours).expect("a copy of the program");
+            }
+        }
+        self.break_at("");
+    }
+
+    /// Tells the daemon with fail points to break: a word and the number of effects that come before, see `fs::fault`.
+    pub fn break_at(&self, what: &str) {
+        put(self.path(FAIL_POINTS), what);
+    }
+
+    /// What became of the last [`World::break_at`].
+    ///
+    /// # Errors
+    /// The effects that are left, when it did not come true.
+    pub fn broke_at(&self) -> Result<String, usize> {
+        let text = text_of(self.path(FAIL_POINTS));
+        match text.split_whitespace().nth(1).and_then(|left| left.parse().ok()) {
+            Some(left) => Err(left),
+            None => Ok(text.trim().to_owned()),
+        }
+    }
+
     /// Any program of the machine, about to be run in this world.
     #[must_use]
     pub fn outside_program(&self, program: &Path) -> Run {
@@ -113,6 +149,9 @@ impl World {
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("LANG", "C.UTF-8");
         // Test machines are slow and busy; nothing here measures the time of a start.
         command.env("GSD_START_TIMEOUT", "20s");
+        if self.path(FAIL_POINTS).exists() {
+            command.env("GSD_FAIL_POINTS", self.path(FAIL_POINTS));
+        }
         Run::new(command)
     }
 

@@ -10,7 +10,8 @@ use super::{journal, undo};
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::Access;
-use crate::store::{Objects, shared_files};
+use crate::fs::fault::{self, Spot};
+use crate::store::{Objects, UpstreamLock, shared_files};
 
 /// What the executor needs beside the plan.
 pub(crate) struct Tools<'a> {
@@ -38,12 +39,16 @@ pub(crate) struct ApplyFailure {
 /// A plan that was carried out and is still written down; dropped without [`Done::close`], the next sweep finishes it.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Done(Option<PathBuf>);
+pub(crate) struct Done {
+    entry: Option<PathBuf>,
+    /// Something behind the commit point could not be deleted.
+    untidy: bool,
+}
 
 impl Done {
-    /// Forgets the plan: nothing of it is left to be done.
+    /// Forgets the plan, unless something of it is left for the next sweep.
     pub(crate) fn close(self) {
-        if let Some(entry) = self.0 {
+        if let Some(entry) = self.entry.filter(|_| !self.untidy) {
             journal::end(&entry);
         }
     }
@@ -55,7 +60,7 @@ impl Done {
 /// [`ApplyFailure`] after everything that was done has been taken back.
 pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<Done, ApplyFailure> {
     if plan.is_empty() {
-        return Ok(Done(None));
+        return Ok(Done { entry: None, untidy: false });
     }
     let fail = |activity, path: &Path, source| ApplyFailure {
         activity,
@@ -70,23 +75,31 @@ pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<Done, ApplyFailure
             io::Error::other("outside of what this operation may change"),
         ));
     }
-    let entry = journal::begin(plan, tools.journal, tools.umask)
+    let mut entry = journal::begin(plan, tools.journal, tools.umask)
         .map_err(|error| fail("writing the journal in", tools.journal, error))?;
+    let mut untidy = false;
     for (at, step) in plan.steps.iter().enumerate() {
-        if let Err(error) = perform(step, tools) {
+        let done = perform(step, tools)
+            .and_then(|()| if step.is_commit() { journal::commit(step, &mut entry) } else { Ok(()) })
+            .and_then(|()| fault::at(Spot::StepDone));
+        if let Err(error) = done {
             if at > plan.commit_at() && matches!(step, Step::DropTree { .. } | Step::DropFolder { .. }) {
                 // Litter is no reason to take back what is complete; the sweep tries again.
                 tracing::warn!(step = step.describe(), %error, "not tidied up");
+                untidy = true;
                 continue;
             }
             let path = step.paths().last().map_or_else(PathBuf::new, |path| path.to_path_buf());
             let mut failure = fail(activity(step), &path, error);
             failure.left = undo::undo(&plan.steps[..=at], tools);
-            journal::end(&entry);
+            // What could not be put back is tried again by the next sweep.
+            if failure.left.is_empty() {
+                journal::end(&entry);
+            }
             return Err(failure);
         }
     }
-    Ok(Done(Some(entry)))
+    Ok(Done { entry: Some(entry), untidy })
 }
 
 /// Does one step; fine when it was done before.
@@ -150,10 +163,12 @@ pub(crate) fn point(path: &Path, target: Option<&Path>) -> io::Result<()> {
     // A link can't be replaced in place: make another one and rename it over the old.
     let folder = path.parent().ok_or_else(|| io::Error::other("a link needs a folder"))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    fault::at(Spot::Create)?;
     let fresh = tempfile::Builder::new()
         .prefix(&format!("{name}.tmp."))
         .rand_bytes(8)
         .make_in(folder, |fresh| symlink(target, fresh))?;
+    fault::at(Spot::Rename)?;
     fresh.into_temp_path().persist(path).map_err(|refused| refused.error)?;
     atomic::sync_parent(path)
 }
@@ -169,6 +184,7 @@ fn symlink(target: &Path, link: &Path) -> io::Result<()> {
 }
 
 fn make_folder(path: &Path, umask: u32) -> io::Result<()> {
+    fault::at(Spot::MakeFolder)?;
     match fs::create_dir(path).and_then(|()| atomic::set_folder_mode(path, 0o777 & !umask)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         other => other,
@@ -186,6 +202,7 @@ fn rename_folder(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(from).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && to.exists() {
         return Ok(());
     }
+    fault::at(Spot::Rename)?;
     fs::rename(from, to)?;
     atomic::sync_parent(to)?;
     atomic::sync_parent(from)
@@ -198,6 +215,7 @@ pub(crate) fn drop_tree(path: &Path) -> io::Result<()> {
         Err(error) => Err(error),
         Ok(metadata) if metadata.is_dir() => {
             make_writable(path);
+            fault::at(Spot::Remove)?;
             fs::remove_dir_all(path)?;
             atomic::sync_parent(path)
         }
@@ -225,16 +243,26 @@ fn make_writable(path: &Path) {
     let _ = path;
 }
 
-/// Does the last steps of a plan once more: a lock file may have kept a folder from being empty.
-pub(crate) fn drop_empty_folders(plan: &Plan) {
+/// Does the last steps of a plan once more: a lock file may have kept a folder from being empty. Says whether a folder is
+/// left for the next sweep: it could not be deleted, or a lock in it could not.
+pub(crate) fn drop_empty_folders(plan: &Plan) -> bool {
+    let mut is_left = false;
     for step in &plan.steps {
         if let Step::DropFolder { path } = step {
-            let _ = drop_folder(path);
+            is_left |= drop_folder(path).is_err() || has_lock(path);
         }
     }
+    is_left
+}
+
+fn has_lock(folder: &Path) -> bool {
+    [UpstreamLock::mutation_file(folder), UpstreamLock::consent_file(folder)]
+        .iter()
+        .any(|lock| fs::symlink_metadata(lock).is_ok())
 }
 
 fn drop_folder(path: &Path) -> io::Result<()> {
+    fault::at(Spot::Remove)?;
     match fs::remove_dir(path) {
         Ok(()) => atomic::sync_parent(path),
         // Not empty: somebody else uses it.

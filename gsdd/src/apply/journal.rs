@@ -14,13 +14,16 @@ use super::executor::{Tools, perform};
 use super::undo;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
-use crate::store::{ScopeRoot, UpstreamLock, shared_files};
+use crate::fs::fault::{self, Spot};
+use crate::store::{ScopeRoot, UpstreamLock, clock, shared_files};
 
 /// A journal holds file contents, so it may be larger than a file.
 const MAX_JOURNAL: u64 = 256 * 1024 * 1024;
 
 /// Where the lock is noted that is about to be taken.
 const LOCK_NOTE: &str = "lock.note";
+/// In the name of an entry: its commit point was passed.
+const COMMITTED: &str = "committed";
 /// A path, as JSON.
 const MAX_NOTE: u64 = 64 * 1024;
 
@@ -35,10 +38,28 @@ struct Written<P> {
 /// Writes the plan down before its first step.
 pub(super) fn begin(plan: &Plan, folder: &Path, umask: u32) -> io::Result<PathBuf> {
     atomic::private_folder(folder)?;
-    let path = folder.join(format!("{}.json", plan.id));
+    let path = folder.join(format!("{}.{}.json", plan.id, clock::epoch_ms()));
     let text = serde_json::to_vec(&Written { umask, plan }).map_err(io::Error::other)?;
-    atomic::write(&path, &text, Mode::Exactly(0o600))?;
-    Ok(path)
+    match atomic::write(&path, &text, Mode::Exactly(0o600)) {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            // It may be there all the same, and only not be known to be durable.
+            end(&path);
+            Err(error)
+        }
+    }
+}
+
+/// Notes that the commit point was passed, where the ledger does not show it: a removal of what no ledger records.
+pub(super) fn commit(step: &Step, entry: &mut PathBuf) -> io::Result<()> {
+    if !matches!(step, Step::Ledger { before, after, .. } if before == after) {
+        return Ok(());
+    }
+    let noted = entry.with_extension(format!("{COMMITTED}.json"));
+    fault::at(Spot::Rename)?;
+    fs::rename(&*entry, &noted)?;
+    *entry = noted;
+    atomic::sync_parent(entry)
 }
 
 /// Forgets the plan: it was carried out or taken back.
@@ -104,16 +125,23 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
         }
     };
     let tools = &Tools { umask, ..*tools };
-    let finished = committed(&plan);
-    let mut left = Vec::new();
+    let is_noted = entry.to_string_lossy().ends_with(&format!(".{COMMITTED}.json"));
+    let mut finished = is_noted || committed(&plan);
+    let mut left;
     remove_leftovers(&plan);
     let lock = lock_of(&plan);
     if finished {
-        for step in &plan.steps[plan.commit_at()..] {
-            if let Err(error) = perform(step, tools).and_then(|()| open_up(step, umask)) {
-                left.push(format!("{}: {error}", step.describe()));
+        left = finish(&plan, tools);
+        // What can't be finished is taken back, as it would have been without the interruption.
+        if !left.is_empty() && !is_noted {
+            let stays = undo::undo(&plan.steps, tools);
+            finished = !stays.is_empty();
+            if !finished {
+                left = stays;
             }
         }
+    } else if is_overtaken(&plan) {
+        left = undo::undo(&without_swap(&plan.steps), tools);
     } else {
         left = undo::undo(&plan.steps, tools);
     }
@@ -121,8 +149,21 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     drop(lock);
     drop_folders(&plan, finished);
     tracing::warn!(id = %plan.id, finished, ?left, "an interrupted operation was settled");
-    end(entry);
+    // A disk that is full now may have room for the rest at the next sweep.
+    if left.is_empty() {
+        end(entry);
+    }
     Some(Recovered { id: plan.id, finished, left })
+}
+
+/// Does everything from the commit point on; returns a line for each step that could not be done.
+fn finish(plan: &Plan, tools: &Tools<'_>) -> Vec<String> {
+    let steps = plan.steps.get(plan.commit_at()..).unwrap_or_default();
+    let failed = |step: &Step| {
+        let done = perform(step, tools).and_then(|()| open_up(step, tools.umask));
+        done.err().map(|error| format!("{}: {error}", step.describe()))
+    };
+    steps.iter().filter_map(failed).collect()
 }
 
 /// Notes which lock file is about to be created, so that it is found again if its holder dies before its plan is
@@ -152,8 +193,16 @@ fn clear_noted_lock(folder: &Path) {
 fn remove_leftovers(plan: &Plan) {
     for step in &plan.steps {
         match step {
-            Step::WriteFile { path, .. } | Step::Link { path, .. } | Step::Ledger { path, .. } => {
+            Step::WriteFile { path, .. } | Step::Link { path, .. } => {
                 atomic::remove_unfinished(path);
+            }
+            Step::Ledger { path, .. } => {
+                atomic::remove_unfinished(path);
+                // Recovery takes the lock too, and may itself have been interrupted.
+                if let Some(root) = path.parent() {
+                    let bundles = ScopeRoot::project(root).bundles();
+                    UpstreamLock::clear_dead(&UpstreamLock::mutation_file(&bundles));
+                }
             }
             Step::Consent { path, .. } => {
                 atomic::remove_unfinished(path);
@@ -214,6 +263,24 @@ fn drop_folders(plan: &Plan, finished: bool) {
     for folder in folders {
         let _ = fs::remove_dir(folder);
     }
+}
+
+/// Whether somebody else has changed the entry since: the ledger says neither what it said before the plan nor what any
+/// of its steps made it say. The live bundle is then theirs.
+fn is_overtaken(plan: &Plan) -> bool {
+    let mut said = Vec::new();
+    let mut now = None;
+    for step in &plan.steps {
+        let Step::Ledger { path, id, before, after, .. } = step else { continue };
+        said.extend([before, after]);
+        now = shared_files::ledger_entry(path, id).ok();
+    }
+    now.is_some_and(|now| !said.contains(&&now))
+}
+
+/// The steps without those that put the bundle in its place; what was prepared for that goes.
+fn without_swap(steps: &[Step]) -> Vec<Step> {
+    steps.iter().filter(|step| !matches!(step, Step::Move { .. })).cloned().collect()
 }
 
 /// Whether the commit point was passed: the ledger says what the plan wanted it to say.

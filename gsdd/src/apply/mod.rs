@@ -1,6 +1,8 @@
 //! Carries out plans: one small, boring match, a journal before it, an undo behind it.
 
 mod executor;
+#[cfg(test)]
+mod fault_tests;
 mod journal;
 mod undo;
 

@@ -10,6 +10,9 @@ use crate::fs::atomic::{self, Mode};
 use crate::store::shared_files;
 
 /// Takes back `steps`; returns a line for each that could not be taken back.
+///
+/// A commit point that stays is where it ends: what the ledger says is true has to stay true, and recovery goes forward
+/// from there.
 pub(super) fn undo(steps: &[Step], tools: &Tools<'_>) -> Vec<String> {
     let mut left = Vec::new();
     for (at, step) in steps.iter().enumerate().rev() {
@@ -18,6 +21,9 @@ pub(super) fn undo(steps: &[Step], tools: &Tools<'_>) -> Vec<String> {
         }
         if let Err(error) = take_back(step, tools) {
             left.push(format!("{}: {error}", step.describe()));
+            if step.is_commit() {
+                break;
+            }
         }
     }
     left
@@ -63,10 +69,22 @@ fn take_back(step: &Step, tools: &Tools<'_>) -> io::Result<()> {
             None => atomic::write(path, &before.0, Mode::Keep(tools.umask)),
             Some(_) => Ok(()),
         },
-        Step::Ledger { path, id, before, .. } => {
+        Step::Ledger { path, id, before, after, .. } => {
+            let now = shared_files::ledger_entry(path, id)
+                .map_err(|failure| io::Error::other(failure.to_string()))?;
+            if now != *after {
+                return Ok(());
+            }
             shared_files::put_ledger_entry(path, id, before.as_ref(), tools.now, tools.umask)
         }
-        Step::Consent { path, root, id, before, .. } => {
+        Step::Consent { path, root, id, before, after } => {
+            let (store, refused) = shared_files::read_consent(path);
+            if let Some(reason) = refused {
+                return Err(io::Error::other(reason));
+            }
+            if store.find(root, id).map(|record| record.to_value()) != *after {
+                return Ok(());
+            }
             shared_files::put_consent_record(path, root, id, before.as_ref())
         }
     }

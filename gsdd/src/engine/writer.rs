@@ -603,8 +603,9 @@ impl Engine {
             let applied = self.apply(&removal.plan, wish.ctx.umask)?;
             // The lock lies in a folder that goes when it is empty.
             drop(lock);
-            apply::drop_empty_folders(&removal.plan);
-            applied.close();
+            if !apply::drop_empty_folders(&removal.plan) {
+                applied.close();
+            }
             done.push(removal);
         }
         let snapshot = self.recompose(project, Writer::Held);

@@ -4,8 +4,10 @@
 //! target, folder flushed (decision D-14, threats T44, T152, T157).
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use super::fault::{self, Spot};
 
 /// Characters that make the name of a temporary file unguessable.
 const NONCE: usize = 8;
@@ -27,11 +29,15 @@ pub(crate) enum Mode {
 pub(crate) fn write(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     let target = through_link(path)?;
     let folder = target.parent().ok_or_else(|| io::Error::other("a file needs a folder"))?;
+    fault::at(Spot::Create)?;
     let mut temporary =
         tempfile::Builder::new().prefix(&prefix(&target)).rand_bytes(NONCE).tempfile_in(folder)?;
-    temporary.write_all(bytes)?;
+    fault::write_all(&mut temporary, bytes)?;
+    fault::at(Spot::Mode)?;
     set_mode(temporary.as_file(), &target, mode)?;
+    fault::at(Spot::Flush)?;
     temporary.as_file().sync_all()?;
+    fault::at(Spot::Rename)?;
     temporary.persist(&target).map_err(|refused| refused.error)?;
     sync_folder(folder)
 }
@@ -63,6 +69,7 @@ pub(crate) fn remove_temporaries(folder: &Path, prefix: &str) {
 
 /// Removes a file or a link, and flushes its folder. A missing file is fine.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    fault::at(Spot::Remove)?;
     match fs::remove_file(path) {
         Ok(()) => sync_parent(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -72,6 +79,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 
 /// Makes a rename or a removal in `folder` durable. File systems that cannot flush a folder are tolerated.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    fault::at(Spot::FlushFolder)?;
     #[cfg(unix)]
     match File::open(folder).and_then(|open| open.sync_all()) {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
@@ -98,6 +106,7 @@ pub(crate) fn through_link(path: &Path) -> io::Result<PathBuf> {
 
 /// Creates a folder of our own and its parents, readable by its owner only.
 pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    fault::at(Spot::MakeFolder)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -110,6 +119,7 @@ pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Sets the permission bits of a folder.
 pub(crate) fn set_folder_mode(path: &Path, bits: u32) -> io::Result<()> {
+    fault::at(Spot::Mode)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

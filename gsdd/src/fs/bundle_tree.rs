@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::fs::fault::{self, Spot};
 use crate::fs::{atomic, bounded_read, stamp::Stamp};
 use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
 use gsdd_core::json;
@@ -115,8 +116,10 @@ impl BundleTree {
 
     /// Writes the whole tree below the new folder `target`, flushed.
     pub(crate) fn write_to(&self, target: &Path, access: Access) -> io::Result<()> {
+        fault::at(Spot::MakeFolder)?;
         fs::create_dir_all(target)?;
         for folder in &self.folders {
+            fault::at(Spot::MakeFolder)?;
             fs::create_dir_all(target.join(folder))?;
         }
         for (path, file) in &self.files {
@@ -131,9 +134,10 @@ impl BundleTree {
 }
 
 fn write_new(path: &Path, bytes: &[u8], bits: u32) -> io::Result<()> {
-    use std::io::Write as _;
+    fault::at(Spot::Create)?;
     let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
+    fault::write_all(&mut file, bytes)?;
+    fault::at(Spot::Mode)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -141,6 +145,7 @@ fn write_new(path: &Path, bytes: &[u8], bits: u32) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = bits;
+    fault::at(Spot::Flush)?;
     file.sync_all()
 }
 

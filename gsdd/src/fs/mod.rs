@@ -4,4 +4,5 @@ pub(crate) mod atomic;
 pub(crate) mod bounded_read;
 pub(crate) mod bundle_survey;
 pub(crate) mod bundle_tree;
+pub(crate) mod fault;
 pub(crate) mod stamp;

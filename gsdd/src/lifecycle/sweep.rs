@@ -10,7 +10,7 @@ use gsd_proto::Context;
 use super::garbage;
 use crate::apply::{self, Tools};
 use crate::engine::Engine;
-use crate::store::{OwnState, UpstreamLock, clock};
+use crate::store::{Objects, OwnState, UpstreamLock, clock};
 
 /// Age from which a staging folder belongs to nobody any more.
 const ABANDONED: Duration = Duration::from_secs(10 * 60);
@@ -97,9 +97,10 @@ pub(crate) fn interrupted(engine: &Engine) -> Vec<(String, String)> {
 fn sweep_abandoned(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
     let mut done = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let old = entry.metadata().is_ok_and(|metadata| age(&metadata).is_some_and(|age| age > ABANDONED));
-        let ours = entry.file_name().to_str().is_some_and(&is_ours);
-        if old && ours && fs::remove_dir_all(entry.path()).is_ok() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| is_ours(name)) else { continue };
+        let old = || entry.metadata().is_ok_and(|metadata| age(&metadata).is_some_and(|age| age > ABANDONED));
+        if (Objects::is_left_behind(name) || old()) && apply::drop_tree(&entry.path()).is_ok() {
             done.push(format!("{} was abandoned and is deleted", entry.path().display()));
         }
     }

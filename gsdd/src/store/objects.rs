@@ -9,8 +9,13 @@ use std::path::PathBuf;
 
 use gsdd_core::trust::ContentHash;
 
+use super::upstream_lock::is_alive;
 use crate::fs::atomic;
 use crate::fs::bundle_tree::{Access, BundleTree, Reading, TreeRefusal};
+use crate::fs::fault::{self, Spot};
+
+/// Begins the name of a folder in which a content is written; the number of its process follows.
+const UNFINISHED: &str = ".new-";
 
 /// The store.
 #[derive(Clone, Debug)]
@@ -58,23 +63,40 @@ impl Objects {
             return Ok(target);
         }
         atomic::private_folder(&self.folder)?;
-        let temporary = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder)?;
-        if fs::symlink_metadata(&target).is_ok() {
-            atomic::set_folder_mode(&target, 0o700)?;
-            fs::rename(&target, temporary.path().join("damaged"))?;
-        }
-        let inside = temporary.path().join("bundle");
-        tree.write_to(&inside, Access::PrivateReadOnly)?;
-        // A read-only folder can't be moved everywhere: its `..` entry changes.
-        atomic::set_folder_mode(&inside, 0o700)?;
-        match fs::rename(&inside, &target) {
-            Ok(()) => {}
+        let temporary = self.unfinished()?;
+        // Renamed beside itself, a folder may be read-only, and the content is whole from its first moment.
+        tree.write_to(temporary.path(), Access::PrivateReadOnly)?;
+        let damaged = match fs::symlink_metadata(&target) {
+            Ok(_) => {
+                atomic::set_folder_mode(&target, 0o700)?;
+                let aside = self.unfinished()?;
+                fault::at(Spot::Rename)?;
+                fs::rename(&target, aside.path().join("damaged"))?;
+                Some(aside)
+            }
+            Err(_) => None,
+        };
+        fault::at(Spot::Rename)?;
+        match fs::rename(temporary.path(), &target) {
+            Ok(()) => drop(temporary.keep()),
             Err(_) if self.load(hash.as_str()).is_ok() => return Ok(target),
             Err(error) => return Err(error),
         }
-        atomic::set_folder_mode(&target, 0o500)?;
+        drop(damaged);
         atomic::sync_folder(&self.folder)?;
         Ok(target)
+    }
+
+    fn unfinished(&self) -> io::Result<tempfile::TempDir> {
+        fault::at(Spot::MakeFolder)?;
+        let prefix = format!("{UNFINISHED}{}-", std::process::id());
+        tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.folder)
+    }
+
+    /// Whether a folder of this name is what a process left that has ended while it wrote.
+    pub(crate) fn is_left_behind(name: &str) -> bool {
+        let number = name.strip_prefix(UNFINISHED).and_then(|rest| rest.split('-').next());
+        number.and_then(|pid| pid.parse().ok()).is_some_and(|pid| !is_alive(pid))
     }
 
     /// Reads a stored bundle and proves that it is what its name says.

@@ -14,6 +14,7 @@ use super::clock;
 use super::upstream_lock::UpstreamLock;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
+use crate::fs::fault::{self, Spot};
 
 /// Why a ledger can't be used; the file is left as it is.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,7 @@ pub(crate) fn put_consent_record(
     if record.is_none() && !path.exists() {
         return Ok(());
     }
+    fault::at(Spot::MakeFolder)?;
     std::fs::create_dir_all(folder)?;
     let _lock = UpstreamLock::consent(folder).map_err(|busy| io::Error::other(busy.to_string()))?;
     let (mut store, refused) = read_consent(path);

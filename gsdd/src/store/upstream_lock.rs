@@ -4,10 +4,12 @@
 //! waits while it is. A planted lock can't block for ever: one that is a symlink, that belongs to another user, or
 //! whose process is gone is taken over (T162 to T168).
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gsdd_core::ledger::lock::{HolderFacts, LockBody, LockFacts, LockVerdict, StealBecause, judge};
@@ -15,6 +17,7 @@ use gsdd_core::ledger::lock::{HolderFacts, LockBody, LockFacts, LockVerdict, Ste
 use super::clock;
 use crate::fs::atomic;
 use crate::fs::bounded_read::{self, ReadFailure};
+use crate::fs::fault::{self, Spot};
 
 /// Cap of a lock file, in bytes.
 const MAX_LOCK: u64 = 64 * 1024;
@@ -24,6 +27,10 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// Ends the tokens of this implementation. Only one process of ours is at work in a home at a time, which another lock
 /// sees to, so a lock of ours whose process is gone needs no minute of waiting.
 const OURS: &str = "-gsdd";
+
+/// Tokens of the locks that this process holds. A lock of ours that is not among them could not be removed when it was
+/// released, and nobody holds it.
+static HELD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// A lock that is held until dropped.
 #[derive(Debug)]
@@ -86,7 +93,10 @@ impl UpstreamLock {
                 ts: Some(now_ms()),
             };
             match create(&path, &body.to_text()) {
-                Ok(()) => return Ok(Self { path, token }),
+                Ok(()) => {
+                    held().insert(token.clone());
+                    return Ok(Self { path, token });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(LockBusy {
@@ -118,10 +128,15 @@ impl Drop for UpstreamLock {
             .ok()
             .and_then(|bytes| LockBody::parse(&bytes))
             .is_some_and(|body| body.token == self.token);
-        if ours {
+        if ours && fault::at(Spot::Remove).is_ok() {
             let _ = fs::remove_file(&self.path);
         }
+        held().remove(&self.token);
     }
+}
+
+fn held() -> MutexGuard<'static, BTreeSet<String>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 enum Seen {
@@ -154,8 +169,9 @@ fn look(path: &Path) -> Seen {
     };
     let holder = facts.body.as_ref().filter(|body| body.token.ends_with(OURS));
     let is_dead = holder.is_some_and(|body| {
-        body.hostname.as_deref() == Some(facts.hostname.as_str())
-            && !(facts.holder.alive && body.start_time == facts.holder.start_time)
+        let lives = facts.holder.alive && body.start_time == facts.holder.start_time;
+        let released = pid == Some(std::process::id()) && !held().contains(&body.token);
+        body.hostname.as_deref() == Some(facts.hostname.as_str()) && (!lives || released)
     });
     if is_dead {
         return Seen::Stealable;
@@ -179,9 +195,12 @@ fn now_ms() -> i64 {
 fn create(path: &Path, line: &str) -> io::Result<()> {
     let folder = path.parent().ok_or_else(|| io::Error::other("a lock needs a folder"))?;
     let prefix = format!("{}.new.", path.file_name().unwrap_or_default().to_string_lossy());
+    fault::at(Spot::Create)?;
     let mut file = tempfile::Builder::new().prefix(&prefix).rand_bytes(8).tempfile_in(folder)?;
-    file.write_all(line.as_bytes())?;
+    fault::write_all(&mut file, line.as_bytes())?;
+    fault::at(Spot::Flush)?;
     file.as_file().sync_all()?;
+    fault::at(Spot::Rename)?;
     file.persist_noclobber(path).map(drop).map_err(|refused| refused.error)
 }
 
@@ -227,7 +246,7 @@ fn hostname() -> String {
 }
 
 #[cfg(unix)]
-fn is_alive(pid: u32) -> bool {
+pub(super) fn is_alive(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     match rustix::process::test_kill_process(pid) {
         // One that has ended and was not waited for can still be signalled.
@@ -238,7 +257,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_alive(_: u32) -> bool {
+pub(super) fn is_alive(_: u32) -> bool {
     true
 }
 

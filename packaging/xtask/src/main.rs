@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask try | install | uninstall | bench | hosts`.
+//! Developer tasks: `cargo xtask try | install | uninstall | bench | soak | hosts`.
 //!
 //! Nothing here is part of the product. Each task works in folders of its own and leaves the person's home alone,
 //! except `install` and `uninstall`, which say what they write.
@@ -11,6 +11,7 @@ mod failure;
 mod hosts;
 mod install;
 mod programs;
+mod soak;
 mod throwaway;
 mod transcript;
 mod tree;
@@ -40,6 +41,8 @@ enum Task {
     Uninstall(install::Arguments),
     /// Measure what a hook call and the daemon cost
     Bench(bench::Arguments),
+    /// Interrupt the daemon at thousands of random moments
+    Soak(soak::Arguments),
     /// Drive a real host program with a scripted model and look at what our installation does to it
     Hosts(hosts::Arguments),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Install(arguments) => install::install(&arguments),
         Task::Uninstall(arguments) => install::uninstall(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Soak(arguments) => soak::run(&arguments),
         Task::Hosts(arguments) => hosts::run(&arguments),
     };
     match outcome {
