@@ -193,7 +193,8 @@ fn clear_noted_lock(folder: &Path) {
 fn remove_leftovers(plan: &Plan) {
     for step in &plan.steps {
         match step {
-            Step::WriteFile { path, .. } | Step::Link { path, .. } => {
+            // A file that was deleted is written when that is taken back.
+            Step::WriteFile { path, .. } | Step::RemoveFile { path, .. } | Step::Link { path, .. } => {
                 atomic::remove_unfinished(path);
             }
             Step::Ledger { path, .. } => {
@@ -214,8 +215,7 @@ fn remove_leftovers(plan: &Plan) {
             | Step::PlaceTree { .. }
             | Step::Move { .. }
             | Step::DropTree { .. }
-            | Step::DropFolder { .. }
-            | Step::RemoveFile { .. } => {}
+            | Step::DropFolder { .. } => {}
         }
     }
 }
