@@ -13,6 +13,7 @@ mod project_scope;
 mod round_trip;
 mod shared_file;
 mod tampering;
+mod tarball;
 mod together;
 mod update;
 mod watching;
