@@ -19,7 +19,9 @@ use serde_json::value::RawValue;
 pub(crate) use cause::ConnectError;
 pub(crate) use options::{Options, Surroundings};
 
+use crate::args::Global;
 use crate::output::{clean, say};
+use crate::progress::Shown;
 use probe::Attempt;
 
 /// Code of the warning that the daemon was not used.
@@ -72,6 +74,20 @@ impl Connection {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Calls a method that may take its time, and shows how far it is.
+    pub(crate) fn call_shown<M: Method>(
+        &mut self,
+        global: &Global,
+        params: impl FnOnce(Context) -> M::Params,
+    ) -> Result<M::Result, WireError> {
+        let shown = Shown::start(global);
+        self.client.on_progress(shown.as_ref().map(Shown::listener));
+        let context = Context { progress: shown.is_some(), ..self.context() };
+        let result = self.call::<M>(&params(context));
+        self.client.on_progress(None);
+        result
     }
 
     /// The surroundings to send with each call.

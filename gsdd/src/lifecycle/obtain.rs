@@ -46,7 +46,7 @@ pub(super) fn fetch(
             .at_file(&workspace)
             .with_fix("make that folder writable for you, then run the same command again", &[])
     })?;
-    let pin = given.clone().or_else(|| before.pin_of(request, root));
+    let pin = given.clone().or_else(|| before.pin_of(&spec));
     let project_root = (root.scope == gsdd_core::compose::Scope::Project).then(|| project_root.to_owned());
     let watch = Watch::new(request.cancel.clone());
     let caller = Caller::new(request.ctx, workspace, watch)
@@ -95,10 +95,11 @@ impl Before {
         OwnState::read(&path).map(|(state, _)| Self(state)).map_err(|failure| from_state(&path, &failure))
     }
 
-    /// For an update: the digest that was given at the install. It stays with the capability.
-    fn pin_of(&self, request: &StageRequest<'_>, root: &ScopeRoot) -> Option<Pin> {
-        let taken = self.0.taken(&root.dir, request.expected?.as_str())?;
-        let from = taken.from.as_ref().filter(|from| from.pinned)?;
+    /// The digest that was given when this source was taken: it stays with it for updates and further installs.
+    fn pin_of(&self, spec: &SourceSpec) -> Option<Pin> {
+        let recorded = spec.recorded();
+        let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
+        let from = taken.find(|from| from.pinned && from.reference.as_ref() == Some(&recorded))?;
         Pin::parse(from.archive.as_deref()?).ok()
     }
 
