@@ -143,6 +143,16 @@ pub(crate) enum Command {
     /// What of each capability is installed, on the surface, and active [effect: read]
     State(StateArgs),
 
+    /// Put a capability's skills on the surface of a host again [effect: write-host]
+    Enable(SwitchArgs),
+
+    /// Take a capability's skills off the surface of a host; its hooks and loop steps rest too [effect: write-host]
+    Disable(SwitchArgs),
+
+    /// Switch a capability, and set its switches in this project's configuration [effect: write-host, write-state]
+    #[command(after_help = "Exit status: 0 done, 2 an objection, nothing was written, 7 no such capability")]
+    Set(SetArgs),
+
     /// Upstream's `gsd capability`: the same verbs, flags and JSON documents
     #[command(visible_alias = "cap")]
     Capability {
@@ -289,6 +299,42 @@ pub(crate) struct StateArgs {
     pub(crate) config_dir: Option<PathBuf>,
 }
 
+/// `gsdctl enable …`, `gsdctl disable …`
+#[derive(Debug, Args)]
+pub(crate) struct SwitchArgs {
+    /// Id of the capability
+    pub(crate) id: String,
+
+    /// Configuration folder of the host
+    #[arg(long, value_name = "DIR")]
+    pub(crate) config_dir: Option<PathBuf>,
+
+    /// Accepted for scripts written for upstream; the document is the same
+    #[arg(long, hide = true)]
+    pub(crate) raw: bool,
+}
+
+/// `gsdctl set …`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["on", "off", "gate"]))]
+pub(crate) struct SetArgs {
+    /// Which capability, on which host.
+    #[command(flatten)]
+    pub(crate) switch: SwitchArgs,
+
+    /// Put its skills on the surface
+    #[arg(long, visible_alias = "enable", conflicts_with = "off")]
+    pub(crate) on: bool,
+
+    /// Take its skills off the surface
+    #[arg(long, visible_alias = "disable")]
+    pub(crate) off: bool,
+
+    /// Set a boolean key of its configuration, may be repeated
+    #[arg(long, value_name = "KEY=BOOL", value_parser = parse_gate)]
+    pub(crate) gate: Vec<(String, bool)>,
+}
+
 /// Verbs of `gsdctl capability`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CapabilityVerb {
@@ -302,6 +348,12 @@ pub(crate) enum CapabilityVerb {
     List,
     /// What is installed, on the surface, and active
     State(StateArgs),
+    /// Put its skills on the surface again
+    Enable(SwitchArgs),
+    /// Take its skills off the surface
+    Disable(SwitchArgs),
+    /// Switch it, and set its switches
+    Set(SetArgs),
     /// What was agreed to
     Trust {
         /// What to do.
@@ -557,6 +609,12 @@ pub(crate) enum DaemonVerb {
         #[arg(default_value = "{}")]
         params: String,
     },
+}
+
+fn parse_gate(raw: &str) -> Result<(String, bool), String> {
+    let (key, value) = raw.split_once('=').ok_or("expected KEY=true or KEY=false")?;
+    let value = value.parse().map_err(|_| "expected KEY=true or KEY=false")?;
+    Ok((key.to_owned(), value))
 }
 
 fn parse_duration(raw: &str) -> Result<Duration, String> {

@@ -16,6 +16,7 @@ mod reconcile_vectors;
 mod rollback;
 mod round_trip;
 mod shared_file;
+mod switching;
 mod tampering;
 mod tarball;
 mod together;

@@ -9,7 +9,7 @@ use gsd_proto::{Code, WireError};
 use serde_json::{Value, json};
 
 use super::install::{self, Attempt, Wish};
-use super::{consent, registry, state};
+use super::{consent, registry, state, switch};
 use crate::args::{CapabilityVerb, ConsentVerb, Global, InstallArgs, ListArgs, RemoveArgs, UpdateArgs};
 use crate::connect::Options;
 use crate::output::Report;
@@ -31,6 +31,9 @@ pub(super) fn run(global: &Global, options: &Options, verb: &CapabilityVerb) -> 
             let state = state::state(&told, options, args);
             finish(&told, state.map(|report| (report.data.clone(), report)))
         }
+        CapabilityVerb::Enable(args) => switched(&told, args.raw, switch::enable(&told, options, args)),
+        CapabilityVerb::Disable(args) => switched(&told, args.raw, switch::disable(&told, options, args)),
+        CapabilityVerb::Set(args) => switched(&told, args.switch.raw, switch::set(&told, options, args)),
         CapabilityVerb::Trust { verb } => {
             let document = |report: Report| match verb {
                 ConsentVerb::List | ConsentVerb::Grant { .. } => (report.data.clone(), report),
@@ -79,6 +82,29 @@ fn updated(global: &Global, options: &Options, args: &UpdateArgs) -> ExitCode {
             "notWired": report.data["not_wired"],
         })
     })
+}
+
+/// Upstream prints every capability with `--raw`, else a line about this one.
+fn switched(global: &Global, raw: bool, outcome: crate::command::Outcome) -> ExitCode {
+    let document = |report: Report| {
+        let warnings: Vec<String> = report
+            .warnings
+            .iter()
+            .filter(|warning| warning.code == "capability.switch")
+            .map(|warning| warning.message.clone())
+            .collect();
+        let data = &report.data;
+        let document = if raw {
+            json!({"capabilities": data["capabilities"], "warnings": warnings, "errors": data["errors"]})
+        } else {
+            json!({
+                "id": data["id"], "enabled": data["enabled"], "surfaced": data["surfaced"],
+                "installed": data["installed"], "warnings": warnings,
+            })
+        };
+        (document, report)
+    };
+    finish(global, outcome.map(document))
 }
 
 fn rows(report: &Report) -> Vec<Value> {

@@ -13,6 +13,7 @@ mod loop_hooks;
 mod registry;
 mod runtime;
 mod state;
+mod switch;
 mod validate;
 
 use std::process::ExitCode;
@@ -39,6 +40,9 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Remove(args) => ("remove", install::remove(global, &options, args)),
         Command::Update(args) => ("update", install::update(global, &options, args)),
         Command::Rollback(args) => ("rollback", install::rollback(global, &options, args)),
+        Command::Enable(args) => ("enable", switch::enable(global, &options, args)),
+        Command::Disable(args) => ("disable", switch::disable(global, &options, args)),
+        Command::Set(args) => ("set", switch::set(global, &options, args)),
         Command::Ledger { verb } => ledger::run(global, &options, verb),
         Command::Reconcile => ("reconcile", ledger::reconcile(global, &options)),
         Command::Capability { verb } => return capability::run(global, &options, verb),

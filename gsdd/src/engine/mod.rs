@@ -15,7 +15,7 @@ pub(crate) use bundles::{NotRunnable, Runnable, read_fragment};
 pub(crate) use first_party::{BaseSource, Shipped, load as load_base};
 pub(crate) use reconcile::ReconcileWish;
 pub(crate) use snapshot::{Overlay, Snapshot, WiredHook};
-pub(crate) use writer::{Engine, RemoveWish};
+pub(crate) use writer::{Engine, RemoveWish, SwitchRequest};
 
 #[cfg(all(test, unix))]
 mod warm_tests;

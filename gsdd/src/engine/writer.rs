@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
+use gsdd_core::activation::SwitchWish;
 use gsdd_core::compose::{LedgerState, Scope};
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::registry::Base;
@@ -21,7 +22,7 @@ use super::snapshot::Snapshot;
 use crate::apply::{self, Tools};
 use crate::fs::atomic;
 use crate::fs::bundle_tree::BundleTree;
-use crate::lifecycle::{self, Prepared, Removal, Staged};
+use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
 use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
 use crate::watch::Watcher;
 
@@ -72,6 +73,7 @@ enum Work {
     Commit { staged: Arc<Staged>, consent: Option<Consent>, reply: Reply<Prepared> },
     Remove { project: PathBuf, removal: RemoveWish, reply: Reply<Vec<Removal>> },
     Revoke { project: PathBuf, root: ScopeRoot, id: String, reply: Reply<bool> },
+    Switch { project: PathBuf, wish: SwitchRequest, reply: Reply<Switching> },
     Reconcile { project: PathBuf, wish: ReconcileWish, reply: Reply<Reconciled> },
     Sweep { reply: oneshot::Sender<Vec<String>> },
 }
@@ -84,6 +86,7 @@ impl Work {
             Self::Commit { .. } => "commit",
             Self::Remove { .. } => "remove",
             Self::Revoke { .. } => "revoke",
+            Self::Switch { .. } => "switch",
             Self::Reconcile { .. } => "reconcile",
             Self::Sweep { .. } => "sweep",
         }
@@ -104,6 +107,15 @@ pub(crate) struct RemoveWish {
     pub(crate) scope: Option<Scope>,
     pub(crate) purge_data: bool,
     pub(crate) cascade: bool,
+}
+
+/// What to switch.
+pub(crate) struct SwitchRequest {
+    pub(crate) id: String,
+    pub(crate) wish: SwitchWish,
+    /// The folder of the host whose surface it is.
+    pub(crate) config_home: Option<PathBuf>,
+    pub(crate) umask: Option<u32>,
 }
 
 /// The engine as its callers hold it; cheap to clone.
@@ -278,6 +290,15 @@ impl Engine {
         self.ask(|reply| Work::Revoke { project, root, id, reply }).await
     }
 
+    /// Switches a capability on or off, and its switches.
+    pub(crate) async fn switch(
+        &self,
+        project: PathBuf,
+        wish: SwitchRequest,
+    ) -> Result<WorkOutcome<Switching>, WireError> {
+        self.ask(|reply| Work::Switch { project, wish, reply }).await
+    }
+
     /// Brings the roots of a project in order, or says what that would take.
     pub(crate) async fn reconcile(
         &self,
@@ -342,6 +363,9 @@ impl Engine {
             }
             Work::Revoke { project, root, id, reply } => {
                 let _ = reply.send(self.do_revoke(&project, &root, &id));
+            }
+            Work::Switch { project, wish, reply } => {
+                let _ = reply.send(self.do_switch(&project, &wish));
             }
             Work::Reconcile { project, wish, reply } => {
                 let _ = reply.send(self.do_reconcile(&project, &wish));
@@ -610,6 +634,17 @@ impl Engine {
         }
         let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: done, snapshot })
+    }
+
+    fn do_switch(&self, project: &Path, wish: &SwitchRequest) -> Result<WorkOutcome<Switching>, WireError> {
+        let _own = self.exclusive()?;
+        lifecycle::settle(self);
+        let snapshot = self.recompose(project, Writer::Held);
+        let switching =
+            lifecycle::plan_switching(&snapshot, &wish.id, &wish.wish, wish.config_home.as_deref())?;
+        self.apply(&switching.plan, wish.umask)?.close();
+        let snapshot = self.recompose(project, Writer::Held);
+        Ok(WorkOutcome { value: switching, snapshot })
     }
 
     fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {

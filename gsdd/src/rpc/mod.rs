@@ -16,6 +16,7 @@ mod manifest;
 mod register;
 mod registry;
 mod runtime;
+mod switch;
 mod wire;
 
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     loop_hooks::add_to(&mut module)?;
     hook::add_to(&mut module)?;
     capability::add_to(&mut module)?;
+    switch::add_to(&mut module)?;
     consent::add_to(&mut module)?;
     ledger::add_to(&mut module)?;
     command::add_to(&mut module)?;

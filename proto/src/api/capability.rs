@@ -352,6 +352,85 @@ pub struct StateResult {
     pub capabilities: Vec<Value>,
 }
 
+/// `capability.set`: switches a capability on or off, and its boolean configuration keys.
+#[derive(Debug)]
+pub enum Set {}
+
+impl Method for Set {
+    const NAME: &'static str = "capability.set";
+    const EFFECT: Effect = Effect::WriteHost;
+    type Params = SetParams;
+    type Result = SetResult;
+}
+
+/// `capability.enable`: [`Set`] with `on`.
+#[derive(Debug)]
+pub enum Enable {}
+
+impl Method for Enable {
+    const NAME: &'static str = "capability.enable";
+    const EFFECT: Effect = Effect::WriteHost;
+    type Params = SetParams;
+    type Result = SetResult;
+}
+
+/// `capability.disable`: [`Set`] with `on` = `false`.
+#[derive(Debug)]
+pub enum Disable {}
+
+impl Method for Disable {
+    const NAME: &'static str = "capability.disable";
+    const EFFECT: Effect = Effect::WriteHost;
+    type Params = SetParams;
+    type Result = SetResult;
+}
+
+/// Parameters of [`Set`], [`Enable`] and [`Disable`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SetParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Id of a composed capability, shipped ones included.
+    pub id: String,
+    /// On or off; left as it is when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<bool>,
+    /// Boolean configuration keys of the capability.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub gates: std::collections::BTreeMap<String, bool>,
+    /// Host whose surface is meant; the default one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    /// Configuration folder of that host, when it is not where it usually is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_dir: Option<PathBuf>,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// Result of [`Set`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SetResult {
+    /// Generation after it.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// Whether anything was changed.
+    pub changed: bool,
+    /// The capability before, in the shape of [`StateResult::capabilities`].
+    pub before: Value,
+    /// The capability afterwards.
+    pub after: Value,
+    /// All capabilities afterwards.
+    pub capabilities: Vec<Value>,
+    /// Wishes that did not come true although everything was written.
+    pub errors: Vec<String>,
+    /// Everything that was done, in order.
+    pub changes: Vec<PlanLine>,
+}
+
 /// `consent.list`: what the person agreed to.
 #[derive(Debug)]
 pub enum ConsentList {}

@@ -20,6 +20,8 @@ pub enum Verb {
     Remove,
     /// Settle what somebody else did not finish.
     Reconcile,
+    /// Switch it on or off.
+    Switch,
     /// Only what is written into hosts.
     Project,
 }

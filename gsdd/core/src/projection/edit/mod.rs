@@ -10,6 +10,7 @@
 //!
 //! Source: ADR-1244 D4 (removal leaves nothing), decisions D-13 and D-24, field reports FR-001 to FR-012.
 
+mod assign;
 pub mod host_rules;
 pub mod insert;
 pub mod marked;
@@ -28,6 +29,7 @@ mod properties;
 
 use serde_json::Value;
 
+pub use assign::assign;
 pub use insert::{Insert, apply};
 pub use refusal::{EditRefusal, EditRefusalKind};
 pub use remove::{Removal, Target, remove, remove_keeping_undo};
