@@ -9,6 +9,7 @@ mod consent;
 mod git_source;
 mod interrupted;
 mod loop_render;
+mod oci;
 mod progress;
 mod project_scope;
 mod round_trip;
