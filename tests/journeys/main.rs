@@ -10,6 +10,7 @@ mod git_source;
 mod interrupted;
 mod ledger;
 mod loop_render;
+mod oci;
 mod progress;
 mod project_scope;
 mod reconcile_vectors;

@@ -47,6 +47,7 @@ pub(super) fn fetch(
             .with_fix("make that folder writable for you, then run the same command again", &[])
     })?;
     let pin = given.clone().or_else(|| before.pin_of(&spec));
+    let pinned = pin.is_some();
     let project_root = (root.scope == gsdd_core::compose::Scope::Project).then(|| project_root.to_owned());
     let watch = Watch::new(request.cancel.clone());
     let caller = Caller::new(request.ctx, workspace, watch)
@@ -55,6 +56,7 @@ pub(super) fn fetch(
         .judged_by(known)
         .pinned(pin);
     let mut fetched = source::fetch(&spec, &caller)?;
+    fetched.from.pinned = pinned.then(|| fetched.recorded.clone());
     fetched.from.content = Some(fetched.tree.content_hash().as_str().to_owned());
     // Who gives a digest vouches for these bytes, whatever came before.
     if given.is_none() {
@@ -99,7 +101,7 @@ impl Before {
     fn pin_of(&self, spec: &SourceSpec) -> Option<Pin> {
         let recorded = spec.recorded();
         let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
-        let from = taken.find(|from| from.pinned && from.reference.as_ref() == Some(&recorded))?;
+        let from = taken.find(|from| from.pinned.as_ref() == Some(&recorded))?;
         Pin::parse(from.archive.as_deref()?).ok()
     }
 

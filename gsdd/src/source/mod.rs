@@ -4,9 +4,9 @@
 
 pub(crate) mod archive;
 mod git;
-#[allow(dead_code, reason = "documents are read by the kinds that have an index or a manifest")]
 pub(crate) mod http;
 mod local;
+mod oci;
 pub(crate) mod policy_files;
 mod tarball;
 pub(crate) mod watch;
@@ -140,7 +140,10 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
             git::fetch(url, parts, reference, subdir.as_ref(), &spec.recorded(), caller)
         }
         SourceSpec::Tarball { url, parts } => tarball::fetch(url, parts, &spec.recorded(), caller),
-        SourceSpec::Npm { .. } | SourceSpec::Registry { .. } | SourceSpec::Oci { .. } => Err(WireError::new(
+        SourceSpec::Oci { host, repository, tag, digest } => {
+            oci::fetch(host, repository, tag.as_deref(), digest.as_deref(), &spec.recorded(), caller)
+        }
+        SourceSpec::Npm { .. } | SourceSpec::Registry { .. } => Err(WireError::new(
             Code::SourceUnsupported,
             format!("sources of the kind `{}` can't be fetched by this version", spec.kind().name()),
         )

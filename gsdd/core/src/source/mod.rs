@@ -10,6 +10,7 @@ mod grammar;
 pub mod integrity;
 pub mod network;
 pub mod npm;
+pub mod oci;
 pub mod outdated;
 pub mod policy;
 pub mod refusal;

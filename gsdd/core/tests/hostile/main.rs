@@ -131,6 +131,61 @@ const RANGES: &[&str] = &[
     "é",
 ];
 
+const PAX: &[&str] = &[
+    "12 path=a/b\n",
+    "10 path=x\n",
+    "9 size=4\n",
+    "14 linkpath=x\n",
+    "20 GNU.sparse.size=1\n",
+    "14 comment=abc\n",
+    "1",
+    "0",
+    " ",
+    "=",
+    "\n",
+    "\0",
+    "path",
+    "99999999999999999999 ",
+    "..",
+    "/",
+];
+
+const SOURCES: &[&str] = &[
+    "https://",
+    "git+",
+    "ssh://",
+    "oci://",
+    "npm:",
+    "./",
+    "@",
+    ":",
+    "/",
+    "#",
+    "?",
+    "127.0.0.1",
+    "[::1]",
+    "0x7f.1",
+    "h.example",
+    ".git",
+    ".tgz",
+    ".tar.zst",
+    "sha256:",
+    "0a0a0a0a",
+    "tag:",
+    "[network]\n",
+    "private_hosts = [",
+    "\"a.example\"",
+    "]\n",
+    "Bearer realm=\"",
+    "\"",
+    ",",
+    "{\"schemaVersion\":2,\"layers\":[",
+    "}]}",
+    "..",
+    "%",
+    "-",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -157,6 +212,26 @@ proptest! {
     #[test]
     fn any_bytes_are_read_as_a_range(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         checks::range(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_an_extended_header(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        checks::pax(&bytes);
+    }
+
+    #[test]
+    fn almost_extended_headers_are_read(bytes in pieces(PAX)) {
+        checks::pax(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_a_source(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        checks::source(&bytes);
+    }
+
+    #[test]
+    fn almost_sources_are_read(bytes in pieces(SOURCES)) {
+        checks::source(&bytes);
     }
 
     #[test]
