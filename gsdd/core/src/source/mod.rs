@@ -3,15 +3,18 @@
 //!
 //! Source: ADR-1244 D3 (source kinds), D5 rules 3 and 7 (pins, strict registries), D6 (older compatible versions).
 
+pub mod choice;
 pub mod compat;
 pub mod git_ref;
 mod grammar;
 pub mod integrity;
 pub mod npm;
 pub mod outdated;
+pub mod packument;
 pub mod policy;
 pub mod refusal;
 pub mod spec;
+pub mod sri;
 pub mod url;
 
 pub use git_ref::GitRef;
