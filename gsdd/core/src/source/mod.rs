@@ -7,6 +7,7 @@ pub mod choice;
 pub mod compat;
 pub mod git_ref;
 mod grammar;
+pub mod index;
 pub mod integrity;
 pub mod npm;
 pub mod npmrc;

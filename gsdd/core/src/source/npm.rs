@@ -99,7 +99,7 @@ fn is_name_part(part: &str) -> bool {
         && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
 }
 
-fn read_selector(raw: &str) -> Option<NpmSelector> {
+pub(super) fn read_selector(raw: &str) -> Option<NpmSelector> {
     if !raw
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'^' | b'~' | b'*' | b'_'))

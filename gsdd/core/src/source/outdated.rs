@@ -45,6 +45,8 @@ pub enum PeekPlan {
         name: String,
         /// The registry; the default one when absent.
         registry: Option<String>,
+        /// Which versions count.
+        selector: Option<String>,
     },
     /// The manifest in a folder; read with [`from_version`].
     Manifest {
@@ -128,7 +130,9 @@ pub fn plan_peek(recorded: &str) -> PeekPlan {
         Ok(SourceSpec::Registry { selector: Some(version), .. }) if Version::parse(&version).is_ok() => {
             PeekPlan::Answered(Peek { status: PeekStatus::Pinned, version: Some(version) })
         }
-        Ok(SourceSpec::Registry { name, registry, .. }) => PeekPlan::Registry { name, registry },
+        Ok(SourceSpec::Registry { name, registry, selector }) => {
+            PeekPlan::Registry { name, registry, selector }
+        }
         Ok(SourceSpec::Oci { digest: Some(_), .. }) => answered(PeekStatus::Pinned),
         Ok(SourceSpec::Oci { .. }) => answered(PeekStatus::Unknown),
         Ok(SourceSpec::Npm { selector: NpmSelector::Exact(version), .. }) => {
