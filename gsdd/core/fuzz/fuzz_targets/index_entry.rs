@@ -1,18 +1,11 @@
-//! Whatever an index holds, reading an entry and choosing from it ends, and nothing taken back is taken.
+//! Fuzzes `sources::index_entry`, which the property tests in `tests/hostile` run every day.
+//!
+//! `cargo +nightly fuzz run index_entry` in `gsdd/core`.
 
 #![no_main]
 
-use gsdd_core::source::index::{Entry, IndexName};
-use gsdd_core::version::HostVersion;
-use libfuzzer_sys::fuzz_target;
+#[path = "../../tests/hostile/sources.rs"]
+#[allow(dead_code, reason = "each target uses one of them")]
+mod sources;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Some(name) = IndexName::parse("a") else { return };
-    if let Ok(entry) = Entry::read(bytes, &name) {
-        for selector in [None, Some("1"), Some("1.0.0"), Some("next")] {
-            let choice = entry.choose(selector, HostVersion::new(1, 10, 0));
-            let taken = choice.taken.map(|taken| entry.version(&taken).cloned());
-            assert!(taken.is_none_or(|row| row.is_some_and(|row| row.yanked.is_none())));
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sources::index_entry(bytes));

@@ -1,16 +1,11 @@
-//! Whatever a registry answers, reading it and choosing from it ends.
+//! Fuzzes `sources::packument`, which the property tests in `tests/hostile` run every day.
+//!
+//! `cargo +nightly fuzz run packument` in `gsdd/core`.
 
 #![no_main]
 
-use gsdd_core::source::NpmSelector;
-use gsdd_core::source::packument::Packument;
-use libfuzzer_sys::fuzz_target;
+#[path = "../../tests/hostile/sources.rs"]
+#[allow(dead_code, reason = "each target uses one of them")]
+mod sources;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(packument) = Packument::read(bytes, "p") {
-        for selector in [NpmSelector::None, NpmSelector::Range("^1".to_owned()), NpmSelector::Tag("next".to_owned())] {
-            let choice = packument.choose(&selector, |range| range.len() % 2 == 0);
-            assert!(choice.taken.is_none_or(|taken| packument.release(&taken).is_some()));
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| sources::packument(bytes));
