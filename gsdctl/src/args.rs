@@ -1,10 +1,14 @@
 //! The command line, and nothing but.
 
+mod sources;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gsd_proto::duration;
+
+pub(crate) use sources::{ConfigVerb, HashArgs, SourceVerb};
 
 /// Manages capabilities of AI coding CLIs.
 #[derive(Debug, Parser)]
@@ -184,6 +188,23 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         verb: McpVerb,
+    },
+
+    /// What sources mean and hold
+    Source {
+        /// What to do.
+        #[command(subcommand)]
+        verb: SourceVerb,
+    },
+
+    /// The content hash of a folder, whatever is in it [effect: read]
+    Hash(HashArgs),
+
+    /// Your own configuration file
+    Config {
+        /// What to do.
+        #[command(subcommand)]
+        verb: ConfigVerb,
     },
 
     /// The host programs that capabilities can be wired into

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod commands;
+mod configuration;
 mod consent;
 mod git_source;
 mod interrupted;

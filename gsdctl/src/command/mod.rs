@@ -1,6 +1,7 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
 mod capability;
+mod config;
 mod consent;
 mod daemon;
 mod explain;
@@ -10,6 +11,7 @@ mod launch;
 mod loop_hooks;
 mod registry;
 mod runtime;
+mod source;
 mod state;
 mod validate;
 
@@ -44,6 +46,9 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),
         Command::Hook { verb } => hook::run(&options, verb),
+        Command::Source { verb } => source::run(&options, verb),
+        Command::Hash(args) => ("hash", source::hash(&options, args)),
+        Command::Config { verb } => config::run(global, &options, verb),
         Command::Runtime { verb } => runtime::run(&options, verb),
         Command::Daemon(args) => daemon::run(global, &options, &args.verb),
         Command::Run(args) => return launched(global, "run", launch::run(&options, args)),

@@ -26,5 +26,6 @@ pub mod runtime;
 pub mod source;
 pub mod text;
 pub mod trust;
+pub mod user_config;
 pub mod validate;
 pub mod version;

@@ -178,17 +178,10 @@ fn fetch(
     raw: &str,
     project_root: &std::path::Path,
 ) -> Result<Fetched, WireError> {
-    let spec = SourceSpec::parse(raw).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", source::printable(raw)));
-        if !refusal.hint.is_empty() {
-            error = error.with_fix(refusal.hint, &[]);
-        }
-        match known_registries(project_root) {
-            KnownRegistries::Open => error,
-            // Who repairs the spec is not surprised by the next refusal.
-            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
-        }
+    let spec = source::parse(raw).map_err(|error| match known_registries(project_root) {
+        KnownRegistries::Open => error,
+        // Who repairs the spec is not surprised by the next refusal.
+        _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
     })?;
     judge_policy(&spec, project_root)?;
     let workspace = engine.places().state.join("fetch");

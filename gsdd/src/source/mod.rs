@@ -58,6 +58,17 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
     }
 }
 
+/// Reads a source spec.
+///
+/// # Errors
+/// The rule that it breaks, and the form that was meant.
+pub(crate) fn parse(raw: &str) -> Result<SourceSpec, WireError> {
+    SourceSpec::parse(raw).map_err(|refusal| {
+        let error = WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", printable(raw)));
+        if refusal.hint.is_empty() { error } else { error.with_fix(refusal.hint, &[]) }
+    })
+}
+
 /// A source as a person may see it and a log may keep it: no credentials, and nothing behind a question mark, which
 /// may be a token.
 pub(crate) fn printable(spec: &str) -> String {
