@@ -224,6 +224,10 @@ pub(crate) struct InstallArgs {
     /// Where it comes from
     pub(crate) spec: String,
 
+    /// Take the archive only if it has this digest (`sha512-…`); it stays with the capability for its updates
+    #[arg(long, value_name = "SRI")]
+    pub(crate) integrity: Option<String>,
+
     /// How to agree and where to register.
     #[command(flatten)]
     pub(crate) wish: WishArgs,

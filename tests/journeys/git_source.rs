@@ -302,3 +302,37 @@ fn fr_026_temporary_files_on_another_file_system_are_no_obstacle() {
     let left = std::fs::read_dir(temporary.path()).unwrap().count();
     assert_eq!(left, 0, "something is left in TMPDIR");
 }
+
+#[test]
+fn t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
+    let world = World::new();
+    let bundle = world.bundle("acme-lint");
+    let sri = format!("sha512-{}==", "A".repeat(86));
+    for (source, remedy) in [(URL.to_owned(), "#sha:COMMIT"), (bundle.spec(), "--integrity")] {
+        world.gsdctl(["install", &source, "--integrity", &sri, "--yes"]).run().exits(2).says(remedy);
+    }
+    for text in ["", "sha256-x", "sha512-x"] {
+        let run = world.gsdctl(["install", "https://h.example/x.tgz", "--integrity", text, "--yes"]).run();
+        run.exits(2).says("sha512-");
+    }
+}
+
+#[test]
+fn t58_t61_a_repository_on_this_machine_is_not_asked_unless_the_policy_lists_it() {
+    let world = World::new();
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let source = format!("https://{closed}/r.git");
+    world
+        .gsdctl(["install", &source, "--yes"])
+        .run()
+        .exits(4)
+        .says("this machine itself")
+        .says("private_hosts");
+    world.gsdctl(["install", "https://169.254.169.254/r.git", "--yes"]).run().exits(4).says("link-local");
+    let policy = world.path("home/.config/gsd/policy.toml");
+    put(&policy, format!("[network]\nprivate_hosts = [\"{closed}\"]\n"));
+    world.gsdctl(["install", &source, "--yes"]).run().exits(9);
+    put(&policy, "[network]\nprivate_hosts = \"*\"\n");
+    let run = world.gsdctl(["install", &source, "--yes"]).run();
+    run.exits(4).says("network.private_hosts").says("policy.toml");
+}

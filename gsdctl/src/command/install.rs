@@ -31,7 +31,8 @@ pub(super) fn update(global: &Global, options: &Options, args: &UpdateArgs) -> O
 
 /// Agrees to what is installed.
 pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArgs) -> Outcome {
-    let wish = Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, args };
+    let wish =
+        Wish { verb: Verb::Grant, what: id, scope: None, allow_downgrade: false, integrity: None, args };
     attempt(global, options, &wish).outcome
 }
 
@@ -69,17 +70,26 @@ pub(super) struct Wish<'a> {
     what: &'a str,
     scope: Option<Scope>,
     allow_downgrade: bool,
+    integrity: Option<&'a str>,
     args: &'a WishArgs,
 }
 
 impl<'a> Wish<'a> {
     pub(super) fn install(args: &'a InstallArgs) -> Self {
-        Self { verb: Verb::Install, what: &args.spec, scope: None, allow_downgrade: false, args: &args.wish }
+        let integrity = args.integrity.as_deref();
+        Self {
+            verb: Verb::Install,
+            what: &args.spec,
+            scope: None,
+            allow_downgrade: false,
+            integrity,
+            args: &args.wish,
+        }
     }
 
     pub(super) fn update(id: &'a str, scope: Option<Scope>, args: &'a UpdateArgs) -> Self {
         let allow_downgrade = args.allow_downgrade;
-        Self { verb: Verb::Update, what: id, scope, allow_downgrade, args: &args.wish }
+        Self { verb: Verb::Update, what: id, scope, allow_downgrade, integrity: None, args: &args.wish }
     }
 
     /// The source or id, when this is what `verb` needs it for.
@@ -111,6 +121,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
         shared_files: wish.args.shared_file.clone(),
         offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
+        integrity: wish.integrity.map(str::to_owned),
     });
     let staged = match staged {
         Ok(staged) => staged,
@@ -312,6 +323,11 @@ fn show(staged: &StageResult) {
     let _ = writeln!(text, "  from     {}", clean(&staged.source));
     if let Some(commit) = &staged.commit {
         let _ = writeln!(text, "  commit   {}", clean(commit));
+    }
+    if let Some(archive) = &staged.archive {
+        // Nobody else has promised which bytes are behind a name that can get others.
+        let pin = if staged.pinned { "as pinned" } else { "not pinned; --integrity pins it" };
+        let _ = writeln!(text, "  archive  {} ({pin})", clean(archive));
     }
     if let Some(version) = &staged.installed_version {
         let _ = writeln!(text, "  replaces {}", clean(version));

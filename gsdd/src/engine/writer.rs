@@ -421,7 +421,7 @@ impl Engine {
                 content_hash,
                 consent_digest: String::new(),
                 how: "first-seen".to_owned(),
-                commit: None,
+                from: None,
                 blanket: false,
                 at: clock::now(),
                 revoked_at: None,

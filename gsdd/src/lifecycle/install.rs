@@ -85,7 +85,7 @@ pub(crate) fn plan_install(
         id: staged.id.clone(),
         version: staged.manifest.version.clone(),
         source: staged.source.clone(),
-        integrity: String::new(),
+        integrity: recorded_integrity(staged, old.as_ref()),
         files: vec![format!(".gsd/capabilities/{}", staged.id)],
         shared_edits: shared_edits(&shared, staged, old.as_ref()),
         pending: None,
@@ -113,7 +113,10 @@ pub(crate) fn plan_install(
             content_hash: staged.content_hash.as_str().to_owned(),
             consent_digest: staged.consent_digest.clone(),
             how: "installed".to_owned(),
-            commit: staged.commit.clone(),
+            from: staged.taken_from.clone().or_else(|| {
+                let taken = before_state.taken(&staged.root.dir, staged.id.as_str());
+                taken.and_then(|taken| taken.from.clone())
+            }),
             blanket,
             at: clock::now(),
             revoked_at: None,
@@ -158,6 +161,14 @@ pub(crate) fn plan_install(
         reasons,
         installed_version: old.map(|entry| entry.version),
     })
+}
+
+/// The digest of the archive, for sources that have one; what lies there keeps what the ledger says.
+fn recorded_integrity(staged: &Staged, old: Option<&Entry>) -> String {
+    match &staged.taken_from {
+        Some(from) => from.archive.clone().unwrap_or_default(),
+        None => old.map(|entry| entry.integrity.clone()).unwrap_or_default(),
+    }
 }
 
 /// An inert bundle needs no agreement, so it is current without one.

@@ -1,6 +1,7 @@
 //! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
 
 mod install;
+mod obtain;
 mod presumed;
 mod produced;
 mod refusal;

@@ -15,22 +15,20 @@ use gsdd_core::compose::{
 use gsdd_core::ids::{self, CapabilityId};
 use gsdd_core::json;
 use gsdd_core::manifest::{Manifest, Problem, assess};
-use gsdd_core::source::SourceSpec;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
-use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
     ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, sha256,
 };
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
-use super::from_tree;
+use super::obtain;
 use crate::engine::{Engine, Snapshot};
-use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::{BundleTree, Reading};
-use crate::source::{self, Caller, Fetched};
-use crate::store::ScopeRoot;
+use crate::fs::bundle_tree::BundleTree;
+use crate::source::Fetched;
+use crate::store::{ScopeRoot, TakenFrom};
 
 /// How long a staged bundle is kept for its commit.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -56,6 +54,10 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) runtimes: Option<Vec<String>>,
     pub(crate) shared_files: Vec<String>,
     pub(crate) offline: bool,
+    /// The digest that the archive has to have, as the person gave it.
+    pub(crate) integrity: Option<&'a str>,
+    /// Cancelled when nobody waits for the bundle any more.
+    pub(crate) cancel: CancellationToken,
 }
 
 /// A bundle that was judged and waits.
@@ -69,7 +71,8 @@ pub(crate) struct Staged {
     pub(crate) runtimes: Option<Vec<String>>,
     pub(crate) shared_files: Vec<String>,
     pub(crate) source: String,
-    pub(crate) commit: Option<String>,
+    /// `None` when the bundle was taken as it lay there.
+    pub(crate) taken_from: Option<TakenFrom>,
     pub(crate) content_hash: ContentHash,
     pub(crate) signature: String,
     pub(crate) consent_digest: String,
@@ -137,31 +140,36 @@ pub(crate) fn stage(
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
     };
     refuse_planted(&root)?;
-    let fetched = match request.from {
-        Origin::Source(spec) => fetch(engine, request, spec, &project_root)?,
-        Origin::InPlace(id, recorded) => in_place(&root.bundle(id), recorded, &project_root)?,
+    let (tree, recorded, taken_from) = match request.from {
+        Origin::Source(spec) => {
+            let Fetched { tree, recorded, from } =
+                obtain::fetch(engine, request, spec, &root, &project_root)?;
+            (tree, recorded, Some(from))
+        }
+        Origin::InPlace(id, recorded) => {
+            (obtain::in_place(&root.bundle(id), recorded, &project_root)?, recorded.to_owned(), None)
+        }
     };
-    let (id, manifest, warnings) =
-        judge_manifest(engine, snapshot, &fetched.tree, request.scope, request.expected)?;
-    let facts = facts_of(&fetched.tree);
+    let (id, manifest, warnings) = judge_manifest(engine, snapshot, &tree, request.scope, request.expected)?;
+    let facts = facts_of(&tree);
     let mut disclosure = Disclosure::collect(&manifest.raw);
     // The document of a command family instructs the agent as a skill does.
-    disclosure.add_documents(fetched.tree.files.keys().map(String::as_str));
-    refuse_missing_files(&id, &disclosure, &fetched.tree)?;
-    let content_hash = fetched.tree.content_hash();
+    disclosure.add_documents(tree.files.keys().map(String::as_str));
+    refuse_missing_files(&id, &disclosure, &tree)?;
+    let content_hash = tree.content_hash();
     let signature = disclosure_signature(&manifest.raw);
     Ok(Staged {
         ctx: request.ctx.clone(),
         consent_digest: consent_digest(&content_hash, &signature, &disclosure),
         id,
         manifest,
-        tree: fetched.tree,
+        tree,
         root,
         project_root,
         runtimes: request.runtimes.clone(),
         shared_files: request.shared_files.clone(),
-        source: fetched.recorded,
-        commit: fetched.commit,
+        source: recorded,
+        taken_from,
         content_hash,
         signature,
         disclosure,
@@ -169,47 +177,6 @@ pub(crate) fn stage(
         warnings,
         since: Instant::now(),
     })
-}
-
-/// Takes the bundle from its source.
-fn fetch(
-    engine: &Engine,
-    request: &StageRequest<'_>,
-    raw: &str,
-    project_root: &std::path::Path,
-) -> Result<Fetched, WireError> {
-    let spec = source::parse(raw).map_err(|error| match known_registries(project_root) {
-        KnownRegistries::Open => error,
-        // Who repairs the spec is not surprised by the next refusal.
-        _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
-    })?;
-    judge_policy(&spec, project_root)?;
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
-        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-            .at_file(&workspace)
-            .with_fix("make that folder writable for you, then run the same command again", &[])
-    })?;
-    let caller = Caller {
-        ctx: request.ctx,
-        workspace,
-        project_root: (request.scope == Scope::Project).then(|| project_root.to_owned()),
-        offline: request.offline,
-    };
-    source::fetch(&spec, &caller)
-}
-
-/// Takes the bundle as it lies there, for instance because a colleague committed it to the project.
-fn in_place(
-    live: &std::path::Path,
-    recorded: &str,
-    project_root: &std::path::Path,
-) -> Result<Fetched, WireError> {
-    if let Ok(spec) = SourceSpec::parse(recorded) {
-        judge_policy(&spec, project_root)?;
-    }
-    let tree = BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))?;
-    Ok(Fetched { tree, recorded: recorded.to_owned(), commit: None })
 }
 
 fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
@@ -220,31 +187,6 @@ fn refuse_planted(root: &ScopeRoot) -> Result<(), WireError> {
     )
     .at_file(&link)
     .with_fix("replace it by a folder, then run the same command again", &[]))
-}
-
-fn project_config(project_root: &std::path::Path) -> PathBuf {
-    project_root.join(".planning").join("config.json")
-}
-
-fn known_registries(project_root: &std::path::Path) -> KnownRegistries {
-    let bytes = bounded_read::read(&project_config(project_root), MAX_FILE);
-    KnownRegistries::from_project_config(match &bytes {
-        Ok(bytes) => ConfigFile::Bytes(bytes),
-        Err(ReadFailure::Missing) => ConfigFile::Absent,
-        Err(_) => ConfigFile::Unreadable,
-    })
-}
-
-fn judge_policy(spec: &SourceSpec, project_root: &std::path::Path) -> Result<(), WireError> {
-    known_registries(project_root).judge(spec, None).map_err(|block| {
-        WireError::new(
-            Code::PolicySourceBlocked,
-            format!("{} may not be installed from: {block}", shown(spec.host().unwrap_or(&spec.recorded()))),
-        )
-        .caused_by(format!("{POLICY_KEY} of this project"))
-        .at_file(project_config(project_root))
-        .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
-    })
 }
 
 fn judge_manifest(

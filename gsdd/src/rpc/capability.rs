@@ -12,11 +12,13 @@ use gsdd_core::loop_hooks::capability_states;
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
+use tokio_util::sync::CancellationToken;
 
 use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::RemoveWish;
 use crate::lifecycle::{self, Installed, Origin, StageRequest};
+use crate::transport::Current;
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -35,10 +37,14 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
         let _ = engine.sweep().await;
     }
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
-    // Fetching blocks, and takes as long as the source does.
+    // Fetching blocks, and takes as long as the source does. This future is dropped when the call is given up or its
+    // connection ends; the guard tells the thread.
+    let cancel = CancellationToken::new();
+    let given_up = cancel.clone().drop_guard();
+    let current = Current::get();
     let work = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
-        move || {
+        let work = move || {
             let installed = params
                 .update
                 .as_deref()
@@ -60,6 +66,8 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 runtimes: params.runtimes.clone(),
                 shared_files: params.shared_files.clone(),
                 offline: params.offline,
+                integrity: params.integrity.as_deref(),
+                cancel,
             };
             let staged = lifecycle::stage(&engine, &snapshot, &request)?;
             if let (Some(installed), None) = (&installed, &params.grant) {
@@ -67,10 +75,12 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
             }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
             Ok::<_, WireError>((staged, prepared))
-        }
+        };
+        move || Current::on_thread(current, work)
     });
     let (staged, prepared) =
         work.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))??;
+    drop(given_up.disarm());
     let staged = Arc::new(staged);
     let ticket = app.tickets.keep(Arc::clone(&staged));
     Ok(wire::staged(&staged, &prepared, ticket, &snapshot))

@@ -46,6 +46,7 @@ pub(super) fn staged(
 ) -> StageResult {
     let mut warnings = warnings(snapshot);
     warnings.extend(staged.warnings.iter().map(|message| warning("manifest.warning", message)));
+    let from = staged.taken_from.as_ref();
     StageResult {
         snapshot: snapshot.generation,
         warnings,
@@ -57,7 +58,10 @@ pub(super) fn staged(
         scope: staged.root.word().to_owned(),
         root: staged.root.dir.clone(),
         source: shown_up_to(&staged.source, 1000),
-        commit: staged.commit.clone(),
+        commit: from.and_then(|from| from.commit.clone()),
+        archive: from.and_then(|from| from.archive.clone()),
+        pinned: from.is_some_and(|from| from.pinned),
+        resolved: from.and_then(|from| from.url.as_deref().map(shown)),
         current: prepared.current,
         requires_consent: prepared.requires_consent,
         reasons: prepared.reasons.clone(),

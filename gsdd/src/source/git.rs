@@ -14,10 +14,14 @@ use std::time::{Duration, Instant};
 use gsd_proto::{Code, WireError};
 use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
 use gsdd_core::source::GitRef;
+use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
+use gsdd_core::source::url::SourceUrl;
 use gsdd_core::text::{shown, shown_up_to};
 
+use super::http::host_refused;
 use super::{Caller, Fetched};
 use crate::fs::bundle_tree::{BundleFile, BundleTree};
+use crate::store::TakenFrom;
 
 /// Total time for one fetch.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -27,6 +31,7 @@ const MAX_LISTING: u64 = 8 * 1024 * 1024;
 /// Fetches the commit behind `reference`.
 pub(super) fn fetch(
     url: &str,
+    parts: &SourceUrl,
     reference: &GitRef,
     subdir: Option<&RelPath>,
     recorded: &str,
@@ -37,17 +42,24 @@ pub(super) fn fetch(
             WireError::new(Code::IoFailed, format!("no room to fetch into: {error}"))
                 .at_file(&caller.workspace)
         })?;
-    let git = Git {
-        url,
-        repository: workspace.path(),
-        settings: settings_of(caller, url),
-        caller,
-        begun: Instant::now(),
-    };
+    let settings = settings_of(caller, url);
+    // Where a name leads to is git's to find out; what a host says by itself is judged here. A rewritten URL leads to
+    // where the person's own configuration says.
+    let policy = caller.policy()?;
+    if !settings.rewrites && !policy.allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) {
+        judge_host_text(parts.host()).map_err(|refusal| host_refused(parts.host(), refusal.into()))?;
+    }
+    let git = Git { url, repository: workspace.path(), settings, caller, begun: Instant::now() };
     git.run(&["init", "--bare", "--quiet", "."])?;
     let commit = git.fetch_commit(reference)?;
     let tree = git.read_tree(&commit, subdir)?;
-    Ok(Fetched { tree, recorded: recorded.to_owned(), commit: Some(commit) })
+    let below = subdir.map(|subdir| format!("//{subdir}")).unwrap_or_default();
+    let from = TakenFrom {
+        reference: Some(format!("git+{url}{below}#{commit}")),
+        commit: Some(commit),
+        ..TakenFrom::default()
+    };
+    Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }
 
 struct Git<'a> {
@@ -64,6 +76,8 @@ struct PersonalSettings {
     pairs: Vec<(String, String)>,
     /// Schemes that an `insteadOf` of theirs may lead to.
     schemes: Vec<&'static str>,
+    /// Whether an `insteadOf` of theirs is about the URL.
+    rewrites: bool,
 }
 
 struct Finished {
@@ -454,10 +468,11 @@ fn settings_of(caller: &Caller<'_>, url: &str) -> PersonalSettings {
         }
         if let Some(base) = key.strip_prefix("url.").and_then(|key| key.strip_suffix(".insteadof"))
             && url.starts_with(value)
-            && let Some(scheme) =
-                ["file", "http", "git"].into_iter().find(|scheme| base.starts_with(&format!("{scheme}://")))
         {
-            settings.schemes.push(scheme);
+            settings.rewrites = true;
+            settings.schemes.extend(
+                ["file", "http", "git"].into_iter().find(|scheme| base.starts_with(&format!("{scheme}://"))),
+            );
         }
         *taken.entry(key.to_owned()).or_insert(0) += 1;
         settings.pairs.push((key.to_owned(), value.to_owned()));

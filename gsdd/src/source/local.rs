@@ -8,6 +8,7 @@ use gsdd_core::text::shown;
 use super::{Caller, Fetched};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::lifecycle::from_tree;
+use crate::store::TakenFrom;
 
 /// Reads the folder `path`, taken relative to the caller's working directory.
 pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireError> {
@@ -21,7 +22,8 @@ pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireErro
         .with_fix("check the path; a local source starts with ./ or ../ or is absolute", &[]));
     }
     let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
-    Ok(Fetched { tree, recorded: recorded(&folder, caller.project_root.as_deref()), commit: None })
+    let recorded = recorded(&folder, caller.project_root.as_deref());
+    Ok(Fetched { tree, recorded, from: TakenFrom::default() })
 }
 
 /// A path inside the project is recorded relative to it, so that it means the same on a colleague's machine; any other

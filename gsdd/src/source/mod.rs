@@ -3,25 +3,37 @@
 //! Source: ADR-1244 D3 (one seam, one adapter per kind).
 
 mod git;
+#[allow(dead_code, reason = "until the kinds that are archives use it")]
+pub(crate) mod http;
 mod local;
+pub(crate) mod policy_files;
+pub(crate) mod watch;
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use gsd_proto::{Code, Context, WireError};
-use gsdd_core::source::SourceSpec;
+use gsdd_core::source::integrity::judge_pin;
+use gsdd_core::source::network::NetworkPolicy;
+use gsdd_core::source::policy::KnownRegistries;
+use gsdd_core::source::{Pin, SourceKind, SourceSpec};
 
+use self::http::Http;
+use self::watch::Watch;
 use crate::fs::bundle_tree::BundleTree;
+use crate::store::TakenFrom;
 
 /// What was fetched.
 pub(crate) struct Fetched {
     pub(crate) tree: BundleTree,
     /// The source as the ledger records it.
     pub(crate) recorded: String,
-    /// Commit, for git.
-    pub(crate) commit: Option<String>,
+    /// What exactly was taken.
+    pub(crate) from: TakenFrom,
 }
 
 /// What an adapter needs to know about the caller.
+#[allow(dead_code, reason = "until the kinds that are archives use it")]
 pub(crate) struct Caller<'a> {
     pub(crate) ctx: &'a Context,
     /// Folder in which temporary files may be made, ours and private.
@@ -29,6 +41,87 @@ pub(crate) struct Caller<'a> {
     /// The project that a local source may be recorded relative to.
     pub(crate) project_root: Option<PathBuf>,
     pub(crate) offline: bool,
+    /// How far the fetch is, and whether it is still wanted.
+    pub(crate) watch: Watch,
+    known: KnownRegistries,
+    pin: Option<Pin>,
+    http: OnceCell<Http>,
+}
+
+#[allow(dead_code, reason = "until the kinds that are archives use it")]
+impl<'a> Caller<'a> {
+    /// A caller without project and pin, who may use the network.
+    pub(crate) fn new(ctx: &'a Context, workspace: PathBuf, watch: Watch) -> Self {
+        Self {
+            ctx,
+            workspace,
+            project_root: None,
+            offline: false,
+            watch,
+            known: KnownRegistries::Open,
+            pin: None,
+            http: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn for_project(self, project_root: Option<PathBuf>) -> Self {
+        Self { project_root, ..self }
+    }
+
+    pub(crate) fn offline(self, offline: bool) -> Self {
+        Self { offline, ..self }
+    }
+
+    /// The hosts that may be contacted.
+    pub(crate) fn judged_by(self, known: KnownRegistries) -> Self {
+        Self { known, ..self }
+    }
+
+    /// The digest that the archive must have.
+    pub(crate) fn pinned(self, pin: Option<Pin>) -> Self {
+        Self { pin, ..self }
+    }
+
+    /// Whether the archive is named by its digest, and not only by a place.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pin.is_some()
+    }
+
+    /// What the policy files say about hosts.
+    ///
+    /// # Errors
+    /// When one of them can't be used: then nothing is fetched.
+    pub(crate) fn policy(&self) -> Result<NetworkPolicy, WireError> {
+        policy_files::network(self.ctx)
+    }
+
+    /// The network; set up when it is first asked for.
+    ///
+    /// # Errors
+    /// When a policy file, the caller's proxy or their certificates can't be used.
+    pub(crate) fn http(&self) -> Result<&Http, WireError> {
+        if let Some(http) = self.http.get() {
+            return Ok(http);
+        }
+        let policy = self.policy()?;
+        let http = Http::new(self.ctx, policy, self.known.clone(), self.watch.clone())?;
+        Ok(self.http.get_or_init(|| http))
+    }
+
+    /// Judges the digest of an archive, before anything of it is unpacked, and returns it to be recorded.
+    ///
+    /// # Errors
+    /// When the person pinned another one.
+    pub(crate) fn judge_archive(&self, kind: SourceKind, found: &Pin) -> Result<String, WireError> {
+        let wanted = self.pin.as_ref().map(Pin::as_str);
+        judge_pin(kind, wanted, Some(found.clone())).map_err(|refusal| {
+            WireError::new(Code::IntegrityMismatch, refusal.to_string())
+                .caused_by(format!("pinned: {}", wanted.unwrap_or("nothing")))
+                .caused_by(format!("found: {}", found.as_str()))
+                .with_fix("ask the author which digest is right; nothing of the archive was used", &[])
+        })?;
+        Ok(found.as_str().to_owned())
+    }
 }
 
 /// Fetches `spec`. Blocks; runs on a thread for blocking work.
@@ -43,8 +136,8 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
             format!("fetching {} needs the network", gsdd_core::text::shown(&spec.recorded())),
         )
         .with_fix("leave out --offline, or install from a local folder", &[])),
-        SourceSpec::Git { url, reference, subdir, .. } => {
-            git::fetch(url, reference, subdir.as_ref(), &spec.recorded(), caller)
+        SourceSpec::Git { url, parts, reference, subdir } => {
+            git::fetch(url, parts, reference, subdir.as_ref(), &spec.recorded(), caller)
         }
         SourceSpec::Npm { .. }
         | SourceSpec::Tarball { .. }

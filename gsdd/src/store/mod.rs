@@ -5,6 +5,7 @@ mod objects;
 mod places;
 pub(crate) mod shared_files;
 mod state;
+mod taken_from;
 mod upstream_lock;
 
 pub(crate) use objects::Objects;
@@ -12,4 +13,5 @@ pub(crate) use places::{Places, ScopeRoot};
 pub(crate) use state::{
     CapabilityWiring, DocumentRecord, OwnState, Taken, TargetKey, WiredFile, WiringTarget,
 };
+pub(crate) use taken_from::TakenFrom;
 pub(crate) use upstream_lock::UpstreamLock;

@@ -11,6 +11,7 @@ use gsdd_core::runtime::WiringScope;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::TakenFrom;
 use crate::fs::bounded_read::{self, ReadFailure};
 
 const VERSION: u32 = 1;
@@ -57,9 +58,9 @@ pub(crate) struct Taken {
     pub(crate) consent_digest: String,
     /// `installed`, or `first-seen` for what upstream had installed.
     pub(crate) how: String,
-    /// Commit, for git sources.
+    /// Where it came from; absent for what was agreed to as it lay there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) commit: Option<String>,
+    pub(crate) from: Option<TakenFrom>,
     /// Whether the grant was a blanket `--yes`.
     #[serde(default)]
     pub(crate) blanket: bool,

@@ -46,8 +46,11 @@ pub struct StageParams {
     /// Files below the folder of the scope that hooks and servers are registered in, one entry each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_files: Vec<String>,
-    /// Whether the network may be used.
+    /// Whether the network may not be used.
     pub offline: bool,
+    /// Digest that the archive has to have, `sha512-<base64>`; for sources that are archives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<String>,
 }
 
 /// Result of [`Stage`].
@@ -78,6 +81,14 @@ pub struct StageResult {
     /// Commit that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Digest of the archive that was taken, `sha512-<base64>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
+    /// Whether the person gave that digest, now or at the install.
+    pub pinned: bool,
+    /// Where the archive came from in the end, without its query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<String>,
     /// Whether the same content is installed and wired already.
     pub current: bool,
     /// Whether the person has to agree first.

@@ -120,21 +120,20 @@ pub fn read_pin(kind: SourceKind, pin: Option<&str>) -> Result<Option<Pin>, PinR
     }
 }
 
-/// Compares the archive with the pin and returns the digest to record; `None` for kinds without archive.
+/// Compares the digest of the archive with the pin and returns the digest to record; `None` for kinds without archive.
 ///
 /// # Errors
 /// [`PinRefusal`].
 pub fn judge_pin(
     kind: SourceKind,
     pin: Option<&str>,
-    archive: Option<&[u8]>,
+    archive: Option<Pin>,
 ) -> Result<Option<Pin>, PinRefusal> {
     let wanted = read_pin(kind, pin)?;
-    let found = archive.map(Pin::of);
-    if wanted.is_some() && wanted != found {
+    if wanted.is_some() && wanted != archive {
         return Err(PinRefusal::Mismatch);
     }
-    Ok(found)
+    Ok(archive)
 }
 
 /// Whether `raw` is exactly `sha512-` and the canonical base64 of 64 bytes.

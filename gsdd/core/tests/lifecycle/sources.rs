@@ -8,7 +8,7 @@ use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::outdated::{PeekPlan, PeekStatus, from_git_ref, from_git_tags, from_npm, plan_peek};
 use gsdd_core::source::packument::Packument;
 use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
-use gsdd_core::source::{GitRef, NpmSelector, PathStyle, SourceSpec};
+use gsdd_core::source::{GitRef, NpmSelector, PathStyle, Pin, SourceSpec};
 use serde_json::{Value, json};
 
 use super::{Suite, engine_range, run};
@@ -71,7 +71,7 @@ pub(crate) fn integrity() -> Suite {
                 _ => "./a",
             };
             let kind = SourceSpec::parse(spec).unwrap().kind();
-            let ours = match judge_pin(kind, case["integrity"].as_str(), artifact.as_deref()) {
+            let ours = match judge_pin(kind, case["integrity"].as_str(), artifact.as_deref().map(Pin::of)) {
                 Ok(recorded) => format!("accepted {}", json!(recorded.map(|pin| pin.as_str().to_owned()))),
                 Err(refusal) => format!("rejected {}", refusal.name()),
             };

@@ -1,0 +1,265 @@
+//! `[network] private_hosts`: the hosts that may be reached although they are not on the public internet.
+//!
+//! Two files can say so: one of the machine, one of the person. Once one of them has the key, adding the other can
+//! only take hosts away. A file that can't be understood closes the door: nothing is fetched over the network until
+//! it is repaired.
+//!
+//! Source: decision D-18, threats T62, T68, T158, T160.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::address::{AddressRefusal, HTTPS_PORT, judge_host_text};
+
+/// The key, for messages.
+pub const PRIVATE_HOSTS_KEY: &str = "network.private_hosts";
+/// Most hosts of one file.
+pub const MAX_PRIVATE_HOSTS: usize = 1024;
+
+/// A host that a file lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrivateHost {
+    /// In lower case, IPv6 addresses in brackets.
+    host: String,
+    /// Only this port; any when absent.
+    port: Option<u16>,
+}
+
+impl PrivateHost {
+    /// Reads `host` or `host:port`.
+    #[must_use]
+    pub fn parse(raw: &str) -> Option<Self> {
+        let after = match raw.strip_prefix('[') {
+            Some(inner) => 2 + inner.find(']')?,
+            None => raw.find(':').unwrap_or(raw.len()),
+        };
+        let (host, rest) = raw.split_at(after);
+        let port = match rest.strip_prefix(':') {
+            None if rest.is_empty() => None,
+            None => return None,
+            Some(port) => Some(port.parse().ok().filter(|_| port.bytes().all(|b| b.is_ascii_digit()))?),
+        };
+        let host = host.to_ascii_lowercase();
+        let is_address = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+        let ok = match is_address {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => {
+                !host.is_empty()
+                    && host.len() <= 253
+                    && !host.starts_with(['.', '-'])
+                    && !host.contains("..")
+                    && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
+                    // An address in an unusual spelling is never what a URL says after it was read.
+                    && judge_host_text(&host) != Err(AddressRefusal::OddSpelling)
+            }
+        };
+        ok.then_some(Self { host, port })
+    }
+
+    fn covers(&self, host: &str, port: u16) -> bool {
+        self.host.eq_ignore_ascii_case(host) && self.port.is_none_or(|listed| listed == port)
+    }
+}
+
+/// Why a policy file can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct PolicyProblem {
+    /// The key it is about; empty when the file is no TOML.
+    pub key: String,
+    /// From 1.
+    pub line: u32,
+    /// What is wrong, naming the key.
+    pub what: String,
+}
+
+/// What one policy file says about hosts; `None` where it has no such key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetworkLayer {
+    /// The listed hosts.
+    pub private_hosts: Option<Vec<PrivateHost>>,
+}
+
+impl NetworkLayer {
+    /// Reads the part of a policy file that is about the network. Keys that are not known here are left to others.
+    ///
+    /// # Errors
+    /// [`PolicyProblem`] for text that is not TOML and for values of a wrong type or shape.
+    pub fn parse(text: &str) -> Result<Self, PolicyProblem> {
+        let line = |at: usize| {
+            let breaks = text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
+            u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
+        };
+        let wrong = |key: &str, at: usize, what: &str| PolicyProblem {
+            key: key.to_owned(),
+            line: line(at),
+            what: format!("`{key}` {what}"),
+        };
+        let root = DeTable::parse(text).map_err(|error| PolicyProblem {
+            key: String::new(),
+            line: line(error.span().map_or(0, |span| span.start)),
+            what: error.message().lines().next().unwrap_or("this is not TOML").to_owned(),
+        })?;
+        let Some(network) = root.get_ref().get("network") else { return Ok(Self::default()) };
+        let Some(network_table) = network.get_ref().as_table() else {
+            return Err(wrong("network", network.span().start, "must be a table"));
+        };
+        let Some(hosts) = network_table.get("private_hosts") else { return Ok(Self::default()) };
+        let must_be = "must be a list of texts such as \"forge.corp.example\" or \"localhost:8443\"";
+        let items = hosts.get_ref().as_array();
+        let items = items.ok_or_else(|| wrong(PRIVATE_HOSTS_KEY, hosts.span().start, must_be))?;
+        if items.len() > MAX_PRIVATE_HOSTS {
+            return Err(wrong(PRIVATE_HOSTS_KEY, hosts.span().start, "lists more than 1024 hosts"));
+        }
+        let host = |item: &Spanned<DeValue<'_>>| {
+            item.get_ref()
+                .as_str()
+                .and_then(PrivateHost::parse)
+                .ok_or_else(|| wrong(PRIVATE_HOSTS_KEY, item.span().start, must_be))
+        };
+        Ok(Self { private_hosts: Some(items.iter().map(host).collect::<Result<_, _>>()?) })
+    }
+}
+
+/// What both files say together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetworkPolicy {
+    /// The file of the machine.
+    pub machine: NetworkLayer,
+    /// The file of the person.
+    pub user: NetworkLayer,
+}
+
+impl NetworkPolicy {
+    /// Whether `host` at `port` may be reached whatever its address is. `host` as it stands in a URL, an IPv6 address
+    /// in its brackets.
+    ///
+    /// A host is allowed when every file that has the key lists it, and at least one has it.
+    #[must_use]
+    pub fn allows(&self, host: &str, port: u16) -> bool {
+        let mut said =
+            [&self.machine, &self.user].into_iter().filter_map(|layer| layer.private_hosts.as_ref());
+        let lists = |hosts: &Vec<PrivateHost>| hosts.iter().any(|listed| listed.covers(host, port));
+        said.next().is_some_and(lists) && said.all(lists)
+    }
+
+    /// Judges a host and port as a URL names them. A name that passes still has to be judged by its address.
+    ///
+    /// # Errors
+    /// [`HostRefusal`].
+    pub fn judge_host(&self, host: &str, port: u16) -> Result<(), HostRefusal> {
+        if self.allows(host, port) {
+            return Ok(());
+        }
+        judge_host_text(host)?;
+        if port == HTTPS_PORT { Ok(()) } else { Err(HostRefusal::Port(port)) }
+    }
+}
+
+/// Why a host of a URL is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HostRefusal {
+    /// By its address or its name.
+    #[error(transparent)]
+    Address(#[from] AddressRefusal),
+    /// By its port.
+    #[error("only port 443 is used, not {0}")]
+    Port(u16),
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn layer(hosts: &[&str]) -> NetworkLayer {
+        NetworkLayer {
+            private_hosts: Some(hosts.iter().map(|host| PrivateHost::parse(host).unwrap()).collect()),
+        }
+    }
+
+    #[test]
+    fn t62_t68_a_listed_host_is_reached_on_the_listed_port() {
+        let policy = NetworkPolicy {
+            user: layer(&["Localhost:8443", "forge.corp.example", "[fd00::1]:443", "10.0.0.5"]),
+            ..NetworkPolicy::default()
+        };
+        for (host, port) in [
+            ("localhost", 8443),
+            ("forge.corp.example", 443),
+            ("forge.corp.example", 8080),
+            ("[fd00::1]", 443),
+            ("10.0.0.5", 443),
+        ] {
+            assert_eq!(policy.judge_host(host, port), Ok(()), "{host}:{port}");
+        }
+        for (host, port) in [
+            ("localhost", 443),
+            ("localhost", 8444),
+            ("[fd00::1]", 8443),
+            ("10.0.0.6", 443),
+            ("x.localhost", 8443),
+        ] {
+            assert!(policy.judge_host(host, port).is_err(), "{host}:{port}");
+        }
+    }
+
+    #[test]
+    fn t68_ports_other_than_443_are_refused() {
+        let policy = NetworkPolicy::default();
+        assert_eq!(policy.judge_host("forge.example", 443), Ok(()));
+        for port in [0, 22, 80, 6379, 8443] {
+            assert_eq!(policy.judge_host("forge.example", port), Err(HostRefusal::Port(port)));
+        }
+    }
+
+    #[test]
+    fn t158_wrong_types_are_named_with_their_line() {
+        for (text, key, line) in [
+            ("\n[network]\nprivate_hosts = \"x\"\n", PRIVATE_HOSTS_KEY, 3),
+            ("[network]\nprivate_hosts = [\n  \"a.example\",\n  5,\n]\n", PRIVATE_HOSTS_KEY, 4),
+            ("[network]\nprivate_hosts = [\"https://a.example\"]\n", PRIVATE_HOSTS_KEY, 2),
+            ("[network]\nprivate_hosts = [\"*.example\"]\n", PRIVATE_HOSTS_KEY, 2),
+            ("[network]\nprivate_hosts = [\"127.1\"]\n", PRIVATE_HOSTS_KEY, 2),
+            ("network = true\n", "network", 1),
+            ("a = 1\n[network\n", "", 2),
+        ] {
+            let problem = NetworkLayer::parse(text).unwrap_err();
+            assert_eq!((problem.key.as_str(), problem.line), (key, line), "{text:?}: {problem}");
+        }
+        assert_eq!(NetworkLayer::parse("[other]\nx = 1\n"), Ok(NetworkLayer::default()));
+        assert_eq!(NetworkLayer::parse("[network]\nprivate_hosts = []\n").unwrap(), layer(&[]));
+    }
+
+    fn some_layer() -> impl Strategy<Value = NetworkLayer> {
+        let host = prop::sample::select(vec!["a.example", "b.example:8443", "localhost", "10.0.0.1:443"]);
+        prop::option::of(prop::collection::vec(host, 0..4))
+            .prop_map(|hosts| hosts.map_or_else(NetworkLayer::default, |hosts| layer(&hosts)))
+    }
+
+    proptest! {
+        /// Once one file has spoken, another never allows what was refused, and an empty list refuses everything.
+        #[test]
+        fn t160_adding_a_layer_never_allows_what_was_refused(
+            machine in some_layer(),
+            user in some_layer(),
+            host in prop::sample::select(vec!["a.example", "b.example", "localhost", "10.0.0.1", "c.example"]),
+            port in prop::sample::select(vec![443u16, 8443]),
+        ) {
+            let both = NetworkPolicy { machine: machine.clone(), user: user.clone() };
+            for one in [
+                NetworkPolicy { machine: machine.clone(), ..NetworkPolicy::default() },
+                NetworkPolicy { user: user.clone(), ..NetworkPolicy::default() },
+            ] {
+                let spoke = one.machine.private_hosts.is_some() || one.user.private_hosts.is_some();
+                prop_assert!(!spoke || !both.allows(host, port) || one.allows(host, port));
+            }
+            let emptied = [
+                NetworkPolicy { machine: layer(&[]), user },
+                NetworkPolicy { machine, user: layer(&[]) },
+            ];
+            prop_assert!(emptied.iter().all(|policy| !policy.allows(host, port)));
+        }
+    }
+}
