@@ -2,11 +2,13 @@
 //!
 //! Source: ADR-1244 D3 (one seam, one adapter per kind).
 
+pub(crate) mod archive;
 mod git;
-#[allow(dead_code, reason = "until the kinds that are archives use it")]
+#[allow(dead_code, reason = "documents are read by the kinds that have an index or a manifest")]
 pub(crate) mod http;
 mod local;
 pub(crate) mod policy_files;
+mod tarball;
 pub(crate) mod watch;
 
 use std::cell::OnceCell;
@@ -33,7 +35,6 @@ pub(crate) struct Fetched {
 }
 
 /// What an adapter needs to know about the caller.
-#[allow(dead_code, reason = "until the kinds that are archives use it")]
 pub(crate) struct Caller<'a> {
     pub(crate) ctx: &'a Context,
     /// Folder in which temporary files may be made, ours and private.
@@ -48,7 +49,6 @@ pub(crate) struct Caller<'a> {
     http: OnceCell<Http>,
 }
 
-#[allow(dead_code, reason = "until the kinds that are archives use it")]
 impl<'a> Caller<'a> {
     /// A caller without project and pin, who may use the network.
     pub(crate) fn new(ctx: &'a Context, workspace: PathBuf, watch: Watch) -> Self {
@@ -131,7 +131,7 @@ impl<'a> Caller<'a> {
 pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, WireError> {
     match spec {
         SourceSpec::Local { path } => local::fetch(path, caller),
-        SourceSpec::Git { .. } if caller.offline => Err(WireError::new(
+        _ if caller.offline => Err(WireError::new(
             Code::SourceOffline,
             format!("fetching {} needs the network", gsdd_core::text::shown(&spec.recorded())),
         )
@@ -139,10 +139,8 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
         SourceSpec::Git { url, parts, reference, subdir } => {
             git::fetch(url, parts, reference, subdir.as_ref(), &spec.recorded(), caller)
         }
-        SourceSpec::Npm { .. }
-        | SourceSpec::Tarball { .. }
-        | SourceSpec::Registry { .. }
-        | SourceSpec::Oci { .. } => Err(WireError::new(
+        SourceSpec::Tarball { url, parts } => tarball::fetch(url, parts, &spec.recorded(), caller),
+        SourceSpec::Npm { .. } | SourceSpec::Registry { .. } | SourceSpec::Oci { .. } => Err(WireError::new(
             Code::SourceUnsupported,
             format!("sources of the kind `{}` can't be fetched by this version", spec.kind().name()),
         )

@@ -20,7 +20,6 @@ pub(crate) struct Watch {
     last: Arc<Mutex<Option<(Instant, &'static str)>>>,
 }
 
-#[allow(dead_code, reason = "until the kinds that are archives use it")]
 impl Watch {
     /// A fetch for the call that this thread serves; `cancel` gives it up.
     pub(crate) fn new(cancel: CancellationToken) -> Self {
@@ -32,12 +31,17 @@ impl Watch {
         self.cancel.cancelled().await;
     }
 
+    /// Whether nobody waits any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// For work between two steps.
     ///
     /// # Errors
     /// When nobody waits any more.
     pub(crate) fn check(&self) -> Result<(), WireError> {
-        if self.cancel.is_cancelled() { Err(cancelled()) } else { Ok(()) }
+        if self.is_cancelled() { Err(cancelled()) } else { Ok(()) }
     }
 
     /// Tells how far `phase` is.

@@ -8,6 +8,7 @@
 
 pub mod budget;
 pub mod member;
+pub mod pax;
 pub mod twins;
 pub mod unstaged;
 

@@ -68,15 +68,17 @@ fn with_scheme(spec: &str, scheme: &str) -> Result<SourceSpec, SpecRefusal> {
     };
     let parts = SourceUrl::parse(address)?;
     let path = parts.path.to_ascii_lowercase();
-    let names_archive =
-        [".tgz", ".tar.gz"].iter().any(|end| path.ends_with(end) && path.len() > end.len() + 1);
+    let names_archive = [".tgz", ".tar.gz", ".tar.zst", ".tar.xz"]
+        .iter()
+        .any(|end| path.ends_with(end) && path.len() > end.len() + 1);
     match fragment {
         Some(_) if names_archive => Err(SpecRefusalKind::TarballFragment.refusal()),
         None if names_archive => Ok(SourceSpec::Tarball { url: address.to_owned(), parts }),
         Some(_) => git(spec),
         None if path.ends_with(".git") || path.contains(".git//") => git(spec),
-        None => Err(SpecRefusalKind::Unclassifiable
-            .with_hint("a repository ends in .git or starts with git+, an archive ends in .tgz or .tar.gz")),
+        None => Err(SpecRefusalKind::Unclassifiable.with_hint(
+            "a repository ends in .git or starts with git+, an archive in .tgz, .tar.gz, .tar.zst or .tar.xz",
+        )),
     }
 }
 
