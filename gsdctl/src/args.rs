@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gsd_proto::duration;
 
-pub(crate) use sources::{ConfigVerb, HashArgs, SourceVerb};
+pub(crate) use sources::{ConfigVerb, HashArgs, InspectArgs, OutdatedArgs, SourceVerb};
 
 /// Manages capabilities of AI coding CLIs.
 #[derive(Debug, Parser)]
@@ -197,6 +197,16 @@ pub(crate) enum Command {
         verb: SourceVerb,
     },
 
+    /// What a folder, a source or an installed capability would run, instruct and contain; nothing is kept [effect: network]
+    #[command(
+        after_help = "Exit status: 0 inspected (also when it is not valid), 2 no bundle, 7 not found, 9 unreachable"
+    )]
+    Inspect(InspectArgs),
+
+    /// Which installed capabilities have a newer version where they came from [effect: network]
+    #[command(after_help = "Exit status: 0, and with --exit-code 11 when something is outdated")]
+    Outdated(OutdatedArgs),
+
     /// The content hash of a folder, whatever is in it [effect: read]
     Hash(HashArgs),
 
@@ -288,6 +298,8 @@ pub(crate) enum CapabilityVerb {
     Remove(RemoveArgs),
     /// Every capability, one row each
     List,
+    /// Which of them have a newer version where they came from
+    Outdated,
     /// What is installed, on the surface, and active
     State(StateArgs),
     /// What was agreed to

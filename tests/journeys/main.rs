@@ -10,6 +10,7 @@ mod consent;
 mod git_source;
 mod interrupted;
 mod loop_render;
+mod npm_source;
 mod project_scope;
 mod round_trip;
 mod shared_file;

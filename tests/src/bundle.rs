@@ -111,4 +111,25 @@ impl Bundle {
     pub fn path(&self, below: &str) -> PathBuf {
         self.folder.join(below)
     }
+
+    /// The bundle as a `.tgz`, everything in the folder `prefix` (which ends in a slash, or is empty).
+    #[must_use]
+    pub fn packed(&self, prefix: &str) -> Vec<u8> {
+        let zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let mut archive = tar::Builder::new(zip);
+        archive.mode(tar::HeaderMode::Deterministic);
+        let inside = if prefix.is_empty() { "." } else { prefix };
+        archive.append_dir_all(inside, &self.folder).expect("a bundle can be packed");
+        let zip = archive.into_inner().expect("the archive is whole");
+        zip.finish().expect("the archive is whole")
+    }
+}
+
+/// The digest of an archive, as `--integrity` takes it.
+#[must_use]
+pub fn sri(archive: &[u8]) -> String {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+    let digest = sha2::Sha512::digest(archive);
+    format!("sha512-{}", base64::engine::general_purpose::STANDARD.encode(digest))
 }

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use crate::{Run, World};
+
 /// A request as the server saw it.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
@@ -140,6 +142,21 @@ impl HttpsServer {
     /// When it can't be written.
     pub fn write_authority(&self, file: &Path) {
         crate::put(file, &self.authority);
+    }
+
+    /// Tells a world about the server: its authority and its port are known to the person. Runs of the client need
+    /// [`HttpsServer::trusted_by`] too.
+    pub fn listed_in(&self, world: &World) {
+        let port = self.port();
+        let policy = format!("[network]\nprivate_hosts = [\"localhost:{port}\", \"127.0.0.1:{port}\"]\n");
+        crate::put(world.path("home/.config/gsd/policy.toml"), policy);
+        self.write_authority(&world.path("authority.pem"));
+    }
+
+    /// A run that trusts the server.
+    #[must_use]
+    pub fn trusted_by(&self, world: &World, run: Run) -> Run {
+        run.env("SSL_CERT_FILE", world.path("authority.pem"))
     }
 
     /// The requests so far.

@@ -17,7 +17,7 @@ mod terminal;
 mod tree;
 mod world;
 
-pub use bundle::Bundle;
+pub use bundle::{Bundle, sri};
 pub use files::{bytes_of, link, mode_of, put, set_mode, text_of};
 pub use host::{payload, registered, write_of};
 pub use https::{HttpsServer, Reply, Seen};

@@ -13,6 +13,14 @@ pub(crate) enum SourceVerb {
         /// The source
         spec: String,
     },
+    /// What would be taken from a source, and why; nothing is kept [effect: network]
+    #[command(
+        after_help = "Exit status: 0 something would be taken, 2 not understood, 7 nothing would be, 9 unreachable"
+    )]
+    Resolve {
+        /// The source
+        spec: String,
+    },
 }
 
 /// `gsdctl hash …`
@@ -52,4 +60,19 @@ pub(crate) enum ConfigVerb {
         #[arg(long)]
         show_origin: bool,
     },
+}
+
+/// `gsdctl inspect …`
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// A folder, a source, or the id of an installed capability
+    pub(crate) what: String,
+}
+
+/// `gsdctl outdated …`
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct OutdatedArgs {
+    /// Exit with 11 when something is outdated
+    #[arg(long)]
+    pub(crate) exit_code: bool,
 }

@@ -9,6 +9,7 @@ mod hook;
 mod install;
 mod launch;
 mod loop_hooks;
+mod outdated;
 mod registry;
 mod runtime;
 mod source;
@@ -46,7 +47,9 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),
         Command::Hook { verb } => hook::run(&options, verb),
-        Command::Source { verb } => source::run(&options, verb),
+        Command::Source { verb } => source::run(global, &options, verb),
+        Command::Inspect(args) => ("inspect", source::inspect(global, &options, args)),
+        Command::Outdated(args) => ("outdated", outdated::outdated(global, &options, *args)),
         Command::Hash(args) => ("hash", source::hash(&options, args)),
         Command::Config { verb } => config::run(global, &options, verb),
         Command::Runtime { verb } => runtime::run(&options, verb),

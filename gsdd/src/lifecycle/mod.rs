@@ -1,7 +1,9 @@
 //! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
 
+mod inspect;
 mod install;
 mod obtain;
+mod outdated;
 mod presumed;
 mod produced;
 mod refusal;
@@ -13,7 +15,10 @@ mod targets;
 mod update;
 mod wiring;
 
+pub(crate) use inspect::{InspectWish, Inspected, inspect};
 pub(crate) use install::{Prepared, plan_install};
+pub(crate) use obtain::caller;
+pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};

@@ -16,29 +16,29 @@ use crate::user_config;
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
-    register_blocking::<List, _>(module, list)?;
-    register_blocking::<Get, _>(module, get)?;
-    register_blocking::<Set, _>(module, set)?;
-    register_blocking::<Unset, _>(module, unset)
+    register_blocking::<List, _>(module, |app, params| list(app, &params))?;
+    register_blocking::<Get, _>(module, |app, params| get(app, &params))?;
+    register_blocking::<Set, _>(module, |app, params| set(app, &params))?;
+    register_blocking::<Unset, _>(module, |app, params| unset(app, &params))
 }
 
-fn list(app: &App, params: ListParams) -> Result<ListResult, WireError> {
+fn list(app: &App, params: &ListParams) -> Result<ListResult, WireError> {
     let (items, warnings) = settings(app, &params.ctx);
     Ok(ListResult { snapshot: app.engine.generation(), warnings, items })
 }
 
-fn get(app: &App, params: GetParams) -> Result<GetResult, WireError> {
+fn get(app: &App, params: &GetParams) -> Result<GetResult, WireError> {
     let key = key(&params.key)?.to_string();
     let (items, warnings) = settings(app, &params.ctx);
     let setting = items.into_iter().find(|item| item.key == key);
     Ok(GetResult { snapshot: app.engine.generation(), warnings, setting })
 }
 
-fn set(app: &App, params: SetParams) -> Result<Changed, WireError> {
+fn set(app: &App, params: &SetParams) -> Result<Changed, WireError> {
     change(app, &params.ctx, &params.key, Some(&params.value), params.dry_run)
 }
 
-fn unset(app: &App, params: UnsetParams) -> Result<Changed, WireError> {
+fn unset(app: &App, params: &UnsetParams) -> Result<Changed, WireError> {
     change(app, &params.ctx, &params.key, None, params.dry_run)
 }
 

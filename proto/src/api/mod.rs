@@ -14,6 +14,7 @@ pub mod daemon;
 pub mod hook;
 pub mod loop_hooks;
 pub mod manifest;
+pub mod outdated;
 pub mod registry;
 pub mod runtime;
 pub mod source;
@@ -51,6 +52,9 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<runtime::List>(),
     row::<source::Parse>(),
     row::<source::Hash>(),
+    row::<source::Resolve>(),
+    row::<source::Inspect>(),
+    row::<outdated::Outdated>(),
     row::<config::List>(),
     row::<config::Get>(),
     row::<config::Set>(),

@@ -158,6 +158,17 @@ pub fn from_git_tags(refs: &str) -> Peek {
     Peek::found(highest(releases).map(str::to_owned))
 }
 
+/// The tag of a release in a list of refs: the version itself, or with a `v` in front.
+#[must_use]
+pub fn tag_of<'r>(refs: &'r str, version: &str) -> Option<&'r str> {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    // What is no version could be anything, and the name goes to git.
+    Version::parse(version).ok()?;
+    ref_names(refs)
+        .filter_map(|name| name.strip_prefix("refs/tags/"))
+        .find(|tag| tag.strip_prefix('v').unwrap_or(tag) == version)
+}
+
 /// Reads a list of refs: a name that only tags have is pinned, anything else can't be compared.
 #[must_use]
 pub fn from_git_ref(refs: &str) -> Peek {

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::choice::{Choice, Considered, Verdict};
 use super::super::git_ref::GitRef;
+use super::super::integrity::Pin;
 use super::super::npm::{NpmSelector, read_selector};
 use super::super::spec::{PathStyle, SourceSpec};
-use super::super::sri::Sri;
 use super::{FORMAT, IndexName, MAX_ENTRY_BYTES, check_format};
 use crate::bundle::RelPath;
 use crate::json;
@@ -54,7 +54,7 @@ pub struct Version {
     /// Where its bytes are.
     pub origin: Origin,
     /// Digest of the archive; always there where there is an archive.
-    pub integrity: Option<Sri>,
+    pub integrity: Option<Pin>,
     /// Hash of the bundle.
     pub content_hash: ContentHash,
     /// `engines.gsd` of its manifest.
@@ -227,7 +227,7 @@ impl Version {
     pub fn new(
         version: &str,
         origin: Origin,
-        integrity: Option<Sri>,
+        integrity: Option<Pin>,
         content_hash: ContentHash,
     ) -> Option<Self> {
         let parsed = Semver::parse(version).ok()?;
@@ -244,7 +244,7 @@ impl Version {
             Origin::Source(spec) => put("source", json!(spec.recorded())),
         }
         if let Some(integrity) = &self.integrity {
-            put("integrity", json!(integrity.to_string()));
+            put("integrity", json!(integrity.as_str()));
         }
         put("contentHash", json!(self.content_hash.as_str()));
         if let Some(range) = &self.engines_gsd {
@@ -319,9 +319,7 @@ fn version(row: &Value) -> Result<Version, &'static str> {
     };
     let integrity = match row.get("integrity") {
         None => None,
-        Some(Value::String(list)) => {
-            Some(Sri::strongest(list).map_err(|_| "`integrity` is no sha512, sha384 or sha256 digest")?)
-        }
+        Some(Value::String(list)) => Some(Pin::parse(list).map_err(|_| "`integrity` is no sha512 digest")?),
         Some(_) => return Err("`integrity` is not a text"),
     };
     match &origin {

@@ -9,8 +9,7 @@ use super::entry::{ARCHIVE_ENDINGS, MAX_VERSIONS};
 const VERSION: &str =
     r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
 const NAME: &str = "^(@[a-z][a-z0-9-]*/)?[a-z][a-z0-9-]*$";
-const DIGEST: &str =
-    r"^\s*(sha512-[A-Za-z0-9+/]{86}==|sha384-[A-Za-z0-9+/]{64}|sha256-[A-Za-z0-9+/]{43}=)\s*$";
+const DIGEST: &str = "^sha512-[A-Za-z0-9+/]{86}==$";
 
 /// The schema of an entry, with that of `config.json` among its definitions.
 #[must_use]
@@ -75,7 +74,7 @@ pub fn schema() -> Value {
                     "contentHash": {
                         "description": "Hash of the bundle: `gsdctl hash DIR`",
                         "type": "string",
-                        "pattern": "^sha512-[A-Za-z0-9+/]{86}==$"
+                        "pattern": DIGEST
                     },
                     "engines": {"type": "object", "properties": {"gsd": {"type": "string", "minLength": 1}}},
                     "yanked": {

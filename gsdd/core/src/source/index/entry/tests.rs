@@ -107,7 +107,6 @@ fn samples() -> Vec<(Value, bool)> {
     let good = [
         entry(&json!({}), &[]),
         plain(json!({})),
-        plain(json!({"integrity": sha256})),
         plain(json!({"archive": null, "integrity": null, "source": commit})),
         plain(json!({"archive": null, "source": "npm:@a/b@1.0.0"})),
         plain(json!({"archive": null, "source": "https://h.example/a.tgz"})),
@@ -131,6 +130,8 @@ fn samples() -> Vec<(Value, bool)> {
         plain(json!({"integrity": null})),
         plain(json!({"integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="})),
         plain(json!({"integrity": 5})),
+        plain(json!({"integrity": sha256})),
+        plain(json!({"integrity": format!("{0} {0}", hash())})),
         plain(json!({"archive": null, "integrity": null, "source": "npm:a@1.0.0"})),
         plain(json!({"archive": null, "integrity": null, "source": "https://h.example/a.tgz"})),
         plain(json!({"contentHash": null})),
