@@ -12,6 +12,7 @@ mod interrupted;
 mod loop_render;
 mod npm_source;
 mod project_scope;
+mod registry_source;
 mod round_trip;
 mod shared_file;
 mod tampering;

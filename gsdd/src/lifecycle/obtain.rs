@@ -48,8 +48,10 @@ pub(super) fn fetch(
         .offline(request.offline)
         .pinned(pin);
     source::resolve::judge(&spec, &caller).map_err(|error| with_policy_place(error, project_root))?;
-    let fetched = source::fetch(&spec, &caller)?;
-    let mut fetched = that_runs_here(&spec, fetched, &caller)?;
+    let mut fetched = source::fetch(&spec, &caller)
+        .and_then(|fetched| that_runs_here(&spec, fetched, &caller))
+        // What the source had to say often tells why.
+        .map_err(|error| caller.notes().into_iter().fold(error, WireError::caused_by))?;
     fetched.from.content = Some(fetched.tree.content_hash().as_str().to_owned());
     // Who gives a digest vouches for these bytes, whatever came before.
     if given.is_none() {

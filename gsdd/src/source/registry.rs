@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::json;
 use gsdd_core::source::choice::Choice;
 use gsdd_core::source::index::{
     CONFIG_PATH, Entry, IndexName, MAX_CONFIG_BYTES, MAX_ENTRY_BYTES, Origin, RegistryPlace, Version,
@@ -49,6 +50,7 @@ pub(super) fn fetch(
         .caused_by(format!("found: {}", content.as_str()))
         .with_fix("tell whoever keeps the registry; nothing of it was used", &[]));
     }
+    found.agrees_with(version, &fetched)?;
     fetched.from.version = Some(version.version.clone());
     // Which content a version of an index is can't change, whatever it was fetched from.
     fetched.from.reference = Some(format!("{name}@{} of {}", version.version, found.place));
@@ -167,6 +169,23 @@ impl Found {
 
     fn taken(&self) -> Option<&Version> {
         self.choice.taken.as_deref().and_then(|version| self.entry.version(version))
+    }
+
+    /// The entry and the manifest have to speak of the same thing: people choose by what the entry says.
+    fn agrees_with(&self, version: &Version, fetched: &Fetched) -> Result<(), WireError> {
+        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let member = |name: &str| manifest.as_ref()?.get(name)?.as_str();
+        for (name, ours) in [("id", self.entry.name.id().as_str()), ("version", version.version.as_str())] {
+            let theirs = member(name).unwrap_or_default();
+            if theirs != ours {
+                return Err(WireError::new(
+                    Code::IntegrityMismatch,
+                    format!("the registry calls it {}, and its manifest says {}", shown(ours), shown(theirs)),
+                )
+                .with_fix("tell whoever keeps the registry; nothing of it was used", &[]));
+            }
+        }
+        Ok(())
     }
 
     /// Where a file of the index is, for people.
