@@ -11,6 +11,7 @@ mod git_source;
 mod interrupted;
 mod loop_render;
 mod npm_source;
+mod outdated;
 mod project_scope;
 mod registry_source;
 mod round_trip;
