@@ -10,6 +10,7 @@ mod error;
 mod hook;
 mod output;
 mod process;
+mod progress;
 mod user_config;
 
 use std::process::ExitCode;

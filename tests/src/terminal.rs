@@ -31,12 +31,14 @@ impl World {
     /// appeared on the terminal is the outcome's standard output.
     #[must_use]
     pub fn at_terminal<'a>(&self, answer: &str, args: impl IntoIterator<Item = &'a str>) -> Outcome {
+        self.terminal(answer, args).run()
+    }
+
+    /// As [`World::at_terminal`], about to be run.
+    #[must_use]
+    pub fn terminal<'a>(&self, answer: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
         let client = self.program_path("gsdctl");
-        let mut run: Run = self.outside_program(std::path::Path::new("/usr/bin/python3"));
-        run = run.arg("-c").arg(PERSON).arg("Type `yes`").arg(answer).arg(client);
-        for arg in args {
-            run = run.arg(arg);
-        }
-        run.run()
+        let run = self.outside_program(std::path::Path::new("/usr/bin/python3"));
+        run.arg("-c").arg(PERSON).arg("Type `yes`").arg(answer).arg(client).args(args)
     }
 }

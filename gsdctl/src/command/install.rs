@@ -111,8 +111,8 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         Ok(connection) => connection,
         Err(error) => return failed(error),
     };
-    let staged = connection.call::<Stage>(&StageParams {
-        ctx: connection.context(),
+    let staged = connection.call_shown::<Stage>(global, |ctx| StageParams {
+        ctx,
         spec: wish.only_for(Verb::Install).unwrap_or_default(),
         update: wish.only_for(Verb::Update),
         grant: wish.only_for(Verb::Grant),

@@ -19,7 +19,9 @@ use serde_json::value::RawValue;
 pub(crate) use cause::ConnectError;
 pub(crate) use options::{Options, Surroundings};
 
+use crate::args::Global;
 use crate::output::{clean, say};
+use crate::progress::Shown;
 use probe::Attempt;
 
 /// Code of the warning that the daemon was not used.
@@ -74,6 +76,20 @@ impl Connection {
         Ok(false)
     }
 
+    /// Calls a method that may take its time, and shows how far it is.
+    pub(crate) fn call_shown<M: Method>(
+        &mut self,
+        global: &Global,
+        params: impl FnOnce(Context) -> M::Params,
+    ) -> Result<M::Result, WireError> {
+        let shown = Shown::start(global);
+        self.client.on_progress(shown.as_ref().map(Shown::listener));
+        let context = Context { progress: shown.is_some(), ..self.context() };
+        let result = self.call::<M>(&params(context));
+        self.client.on_progress(None);
+        result
+    }
+
     /// The surroundings to send with each call.
     pub(crate) fn context(&self) -> Context {
         self.options.context.clone()
@@ -92,7 +108,7 @@ impl Connection {
 }
 
 /// Whether the network may not be used.
-pub(crate) fn offline(global: &crate::args::Global) -> bool {
+pub(crate) fn offline(global: &Global) -> bool {
     global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1")
 }
 

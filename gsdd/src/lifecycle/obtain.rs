@@ -41,7 +41,7 @@ pub(super) fn fetch(
     })?;
     let given = read_pin(spec.kind(), request.integrity).map_err(|refusal| unusable_pin(&refusal))?;
     let before = Before::read(engine)?;
-    let pin = given.clone().or_else(|| before.pin_of(request, root));
+    let pin = given.clone().or_else(|| before.pin_of(&spec));
     let project = (root.scope == Scope::Project).then_some(project_root);
     let caller = caller(engine, request.ctx, project_root, request.cancel.clone())?
         .for_project(project.map(Path::to_owned))
@@ -143,10 +143,11 @@ impl Before {
         OwnState::read(&path).map(|(state, _)| Self(state)).map_err(|failure| from_state(&path, &failure))
     }
 
-    /// For an update: the digest that was given at the install. It stays with the capability.
-    fn pin_of(&self, request: &StageRequest<'_>, root: &ScopeRoot) -> Option<Pin> {
-        let taken = self.0.taken(&root.dir, request.expected?.as_str())?;
-        let from = taken.from.as_ref().filter(|from| from.pinned)?;
+    /// The digest that was given when this source was taken: it stays with it for updates and further installs.
+    fn pin_of(&self, spec: &SourceSpec) -> Option<Pin> {
+        let recorded = spec.recorded();
+        let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
+        let from = taken.find(|from| from.pinned && from.reference.as_ref() == Some(&recorded))?;
         Pin::parse(from.archive.as_deref()?).ok()
     }
 

@@ -19,6 +19,7 @@ use gsdd_core::source::url::SourceUrl;
 use gsdd_core::text::{shown, shown_up_to};
 
 use super::http::host_refused;
+use super::watch::Watch;
 use super::{Caller, Fetched};
 use crate::fs::bundle_tree::{BundleFile, BundleTree};
 use crate::store::TakenFrom;
@@ -39,6 +40,7 @@ pub(super) fn fetch(
 ) -> Result<Fetched, WireError> {
     let workspace = room(caller)?;
     let git = Git::open(url, parts, workspace.path(), caller)?;
+    caller.watch.advance("fetch", 0, None, "");
     let commit = git.fetch_commit(reference)?;
     let tree = git.read_tree(&commit, subdir)?;
     let below = subdir.map(|subdir| format!("//{subdir}")).unwrap_or_default();
@@ -269,14 +271,15 @@ impl<'a> Git<'a> {
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let left = DEADLINE.saturating_sub(self.begun.elapsed());
-        let (ended, watch) = watch_over(child.id(), left);
+        let (ended, guard) = watch_over(child.id(), left, self.caller.watch.clone())?;
         let errors = std::thread::spawn(move || read_bounded(stderr, 256 * 1024));
         let output = read_bounded(stdout, max_stdout);
         let status = child.wait();
         let _ = ended.send(());
-        let timed_out = watch.join().unwrap_or(false);
+        let end = tokio::runtime::Handle::current().block_on(guard).unwrap_or(End::Itself);
         let stderr = errors.join().unwrap_or_default();
-        if timed_out {
+        self.caller.watch.check()?;
+        if end == End::TimedOut {
             return Err(WireError::new(
                 Code::SourceUnreachable,
                 format!("{} did not answer in time", shown(self.url)),
@@ -450,7 +453,15 @@ impl<'a> Git<'a> {
                 answers.read_exact(&mut bytes).map_err(lost)?;
                 answers.read_exact(&mut [0]).map_err(lost)?;
                 tree.add(path, BundleFile { bytes, executable: *executable });
+                self.caller.watch.check()?;
+                self.caller.watch.advance(
+                    "unpack",
+                    tree.files.len() as u64,
+                    Some(blobs.len() as u64),
+                    "files",
+                );
             }
+            self.caller.watch.finished("unpack", tree.files.len() as u64, "files");
             Ok(())
         })();
         drop(requests);
@@ -591,17 +602,35 @@ fn is_personal(key: &str) -> bool {
         || key == "core.sshcommand"
 }
 
-/// Kills the process group after `limit`; the channel ends the watch early. The thread says whether it killed.
-fn watch_over(pid: u32, limit: Duration) -> (std::sync::mpsc::Sender<()>, std::thread::JoinHandle<bool>) {
-    let (ended, waiting) = std::sync::mpsc::channel();
-    let watch = std::thread::spawn(move || {
-        let timed_out = waiting.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
-        if timed_out {
+/// How a run of git ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Itself,
+    TimedOut,
+    GivenUp,
+}
+
+/// Kills the process group after `limit`, or when nobody waits any more; the channel ends the watch early.
+fn watch_over(
+    pid: u32,
+    limit: Duration,
+    watch: Watch,
+) -> Result<(tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<End>), WireError> {
+    let runtime = tokio::runtime::Handle::try_current()
+        .map_err(|error| WireError::new(Code::Internal, format!("git can't be watched: {error}")))?;
+    let (ended, waiting) = tokio::sync::oneshot::channel();
+    let guard = runtime.spawn(async move {
+        let end = tokio::select! {
+            _ = waiting => End::Itself,
+            () = watch.cancelled() => End::GivenUp,
+            () = tokio::time::sleep(limit) => End::TimedOut,
+        };
+        if end != End::Itself {
             kill_group(pid);
         }
-        timed_out
+        end
     });
-    (ended, watch)
+    Ok((ended, guard))
 }
 
 #[cfg(unix)]

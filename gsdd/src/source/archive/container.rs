@@ -162,7 +162,7 @@ impl<R: Read + Unpin> Stream<R> {
 
 /// An error of a stream: its end was wanted by us, or it is damaged.
 pub(super) fn broken(error: &io::Error) -> Refusal {
-    let ours = error.get_ref().is_some_and(|inner| inner.is::<TooLong>());
+    let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<TooLong>()).is_some();
     if ours {
         Refusal::whole("too-large", TooLong.to_string())
     } else {

@@ -63,7 +63,7 @@ impl Reader {
         let kind = header.entry_type();
         let raw_name = header.path_bytes().into_owned();
         let size = header.raw_entry_size().map_err(|error| {
-            Refusal::member("header", &raw_name, format!("its size is malformed ({error})"))
+            Refusal::member("header", &raw_name, &format!("its size is malformed ({error})"))
         })?;
         match kind {
             EntryType::XHeader | EntryType::XGlobalHeader | EntryType::GNULongName => {
@@ -74,33 +74,33 @@ impl Reader {
         let next = self.next_name.take();
         let path = next.as_ref().and_then(|next| next.path.clone()).unwrap_or(raw_name);
         if next.and_then(|next| next.size).is_some_and(|told| told != size) {
-            return Err(Refusal::member("header", &path, "its headers disagree about its size"));
+            return Err(Refusal::member("header", &path, &"its headers disagree about its size"));
         }
         // The oldest form of tar marks a folder by its name alone.
         let is_folder = kind.is_dir() || (kind == EntryType::Regular && path.ends_with(b"/"));
         refuse_kind(header, &path)?;
         let member = match check_member(&path) {
             Err(MemberRefusal::Root) if is_folder => return Ok(()),
-            checked => checked.map_err(|refusal| Refusal::member("name", &path, refusal))?,
+            checked => checked.map_err(|refusal| Refusal::member("name", &path, &refusal))?,
         };
-        self.twins.add(&member, is_folder).map_err(|refusal| Refusal::member("twin", &path, refusal))?;
+        self.twins.add(&member, is_folder).map_err(|refusal| Refusal::member("twin", &path, &refusal))?;
         if is_folder {
-            self.budget.add_dir().map_err(|over| Refusal::member(over.name(), &path, over))?;
+            self.budget.add_dir().map_err(|over| Refusal::member(over.name(), &path, &over))?;
             if size > 0 {
-                return Err(Refusal::member("header", &path, "it is a folder with content"));
+                return Err(Refusal::member("header", &path, &"it is a folder with content"));
             }
             if !is_cache_entry(member.as_str().as_bytes()) {
                 self.tree.folders.insert(member.as_str().to_owned());
             }
             return Ok(());
         }
-        self.budget.add_file(size).map_err(|over| Refusal::member(over.name(), &path, over))?;
-        let mode = header.mode().map_err(|_| Refusal::member("header", &path, "its mode is malformed"))?;
+        self.budget.add_file(size).map_err(|over| Refusal::member(over.name(), &path, &over))?;
+        let mode = header.mode().map_err(|_| Refusal::member("header", &path, &"its mode is malformed"))?;
         if mode & SPECIAL_BITS != 0 {
             return Err(Refusal::member(
                 "special-mode",
                 &path,
-                "it would run as somebody else (setuid, setgid)",
+                &"it would run as somebody else (setuid, setgid)",
             ));
         }
         self.file(&member, size, mode & 0o100 != 0, content).await
@@ -130,10 +130,10 @@ impl Reader {
         content: &mut (impl AsyncRead + Unpin),
     ) -> Result<(), Refusal> {
         if size > MAX_EXTENSION_BYTES {
-            return Err(Refusal::member("header", name, "its extended header is too long"));
+            return Err(Refusal::member("header", name, &"its extended header is too long"));
         }
         // An archive of nothing but headers is bounded like one of members.
-        self.budget.add_dir().map_err(|over| Refusal::member(over.name(), name, over))?;
+        self.budget.add_dir().map_err(|over| Refusal::member(over.name(), name, &over))?;
         let bytes = read_exactly(content, size, name).await?;
         let next = if kind == EntryType::GNULongName {
             let path = bytes.strip_suffix(b"\0").unwrap_or(&bytes).to_vec();
@@ -141,14 +141,14 @@ impl Reader {
         } else {
             let is_global = kind == EntryType::XGlobalHeader;
             let records =
-                read_pax(&bytes, is_global).map_err(|refusal| Refusal::member("header", name, refusal))?;
+                read_pax(&bytes, is_global).map_err(|refusal| Refusal::member("header", name, &refusal))?;
             if is_global {
                 return Ok(());
             }
             NextName { path: records.path.map(<[u8]>::to_vec), size: records.size }
         };
         if self.next_name.replace(next).is_some() {
-            return Err(Refusal::member("header", name, "two headers are about one member"));
+            return Err(Refusal::member("header", name, &"two headers are about one member"));
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ fn refuse_kind(header: &Header, path: &[u8]) -> Result<(), Refusal> {
         EntryType::GNUSparse => ("sparse", "sparse files are not allowed in a bundle"),
         _ => ("non-regular", "it is neither a regular file nor a folder"),
     };
-    Err(Refusal::member(code, path, reason))
+    Err(Refusal::member(code, path, &reason))
 }
 
 async fn read_exactly(
@@ -179,6 +179,6 @@ async fn read_exactly(
     if bytes.len() as u64 == size {
         Ok(bytes)
     } else {
-        Err(Refusal::member("damaged", name, "the archive ends inside of it"))
+        Err(Refusal::member("damaged", name, &"the archive ends inside of it"))
     }
 }

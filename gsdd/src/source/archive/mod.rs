@@ -34,7 +34,7 @@ impl Refusal {
         Self { code, member: None, reason: reason.into() }
     }
 
-    fn member(code: &'static str, path: &[u8], reason: impl ToString) -> Self {
+    fn member(code: &'static str, path: &[u8], reason: &dyn std::fmt::Display) -> Self {
         let member = Some(shown(&String::from_utf8_lossy(path)));
         Self { code, member, reason: reason.to_string() }
     }
