@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask try | install | uninstall | bench | hosts`.
+//! Developer tasks: `cargo xtask try | install | uninstall | bench | index | hosts`.
 //!
 //! Nothing here is part of the product. Each task works in folders of its own and leaves the person's home alone,
 //! except `install` and `uninstall`, which say what they write.
@@ -9,6 +9,7 @@
 mod bench;
 mod failure;
 mod hosts;
+mod index;
 mod install;
 mod programs;
 mod throwaway;
@@ -40,6 +41,8 @@ enum Task {
     Uninstall(install::Arguments),
     /// Measure what a hook call and the daemon cost
     Bench(bench::Arguments),
+    /// Build the index of a named registry out of a folder of bundles, or add to one
+    Index(index::Arguments),
     /// Drive a real host program with a scripted model and look at what our installation does to it
     Hosts(hosts::Arguments),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Install(arguments) => install::install(&arguments),
         Task::Uninstall(arguments) => install::uninstall(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Index(arguments) => index::run(&arguments),
         Task::Hosts(arguments) => hosts::run(&arguments),
     };
     match outcome {

@@ -235,6 +235,12 @@ impl Version {
         Some(Self { version, origin, integrity, content_hash, engines_gsd: None, yanked: None, parsed })
     }
 
+    /// The same version with its `engines.gsd`.
+    #[must_use]
+    pub fn for_gsd(self, range: Option<&str>) -> Self {
+        Self { engines_gsd: range.map(str::to_owned), ..self }
+    }
+
     fn to_json(&self) -> Value {
         let mut row = Map::new();
         let mut put = |key: &str, value: Value| drop(row.insert(key.to_owned(), value));
