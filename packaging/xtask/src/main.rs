@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask try | install | uninstall | bench | index | hosts`.
+//! Developer tasks: `cargo xtask try | install | uninstall | bench | index | registries | hosts`.
 //!
 //! Nothing here is part of the product. Each task works in folders of its own and leaves the person's home alone,
 //! except `install` and `uninstall`, which say what they write.
@@ -12,6 +12,7 @@ mod hosts;
 mod index;
 mod install;
 mod programs;
+mod registries;
 mod throwaway;
 mod transcript;
 mod tree;
@@ -43,6 +44,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Build the index of a named registry out of a folder of bundles, or add to one
     Index(index::Arguments),
+    /// Install from real registries and web servers on loopback
+    Registries(registries::Arguments),
     /// Drive a real host program with a scripted model and look at what our installation does to it
     Hosts(hosts::Arguments),
 }
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Uninstall(arguments) => install::uninstall(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Index(arguments) => index::run(&arguments),
+        Task::Registries(arguments) => registries::run(&arguments),
         Task::Hosts(arguments) => hosts::run(&arguments),
     };
     match outcome {
