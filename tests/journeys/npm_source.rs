@@ -175,6 +175,18 @@ fn t94_scripts_of_a_package_are_told_and_never_run() {
 }
 
 #[test]
+fn t98_dependencies_are_told_and_not_installed() {
+    let world = World::new();
+    let registry = Registry::of(&world);
+    let needs = json!({"dependencies": {"left-pad": "^1", "other": "2"}});
+    registry.publish("lint", "1.0.0", packed(&world, "1.0.0"), &needs);
+    let told = registry.install(&world, "npm:lint").succeeds();
+    told.says("depends on 2 other packages, which are not installed");
+    let asked: Vec<String> = registry.server.seen().into_iter().map(|seen| seen.target).collect();
+    assert!(asked.iter().all(|target| target.starts_with("/lint")), "{asked:?}");
+}
+
+#[test]
 fn t65_a_token_goes_to_its_own_registry_and_nowhere_else() {
     let world = World::new();
     let registry = Registry::of(&world);

@@ -166,6 +166,12 @@ impl<'a> Source<'a> {
         if release.has_install_script {
             self.caller.note(format!("{what} has install scripts for npm; they are not run"));
         }
+        if release.dependencies > 0 {
+            self.caller.note(format!(
+                "{what} depends on {} other packages, which are not installed: a bundle brings along what it needs",
+                release.dependencies
+            ));
+        }
         if let Some(words) = &release.deprecated {
             let words =
                 if words.is_empty() { String::new() } else { format!(": {}", shown_up_to(words, 200)) };

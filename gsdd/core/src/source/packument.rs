@@ -47,6 +47,8 @@ pub struct Release {
     pub deprecated: Option<String>,
     /// Whether a package manager would run scripts of it. We never do.
     pub has_install_script: bool,
+    /// Number of packages that a package manager would install beside it. We install none.
+    pub dependencies: usize,
     /// `engines.gsd` of its `package.json`.
     pub engines_gsd: Option<String>,
     /// URL of its provenance attestations.
@@ -90,6 +92,8 @@ struct RawRelease {
     scripts: Value,
     #[serde(default)]
     engines: Value,
+    #[serde(default)]
+    dependencies: Value,
 }
 
 impl Packument {
@@ -232,6 +236,7 @@ impl Release {
                 other => text(other),
             },
             has_install_script: raw.has_install_script == Value::Bool(true) || scripted,
+            dependencies: raw.dependencies.as_object().map_or(0, serde_json::Map::len),
             engines_gsd: raw.engines.get("gsd").and_then(text),
             attestations: raw.dist.pointer("/attestations/url").and_then(text),
             version,

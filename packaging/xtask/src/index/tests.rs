@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests: a panic is the report")]
-
 use gsd_tests::{HttpsServer, Reply, World, bytes_of, text_of};
 
 use super::*;

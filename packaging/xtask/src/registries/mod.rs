@@ -8,6 +8,9 @@ mod npm;
 mod server;
 mod web;
 
+pub(crate) use server::{Server, free_port};
+pub(crate) use web::stock_server;
+
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Doing as _, Failure, Outcome};
@@ -58,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// A home whose person lets this program reach loopback, and trusts the authority in `ca.pem` of its root.
-fn prepared(programs: &Path) -> Outcome<Throwaway> {
+pub(crate) fn prepared(programs: &Path) -> Outcome<Throwaway> {
     let here = Throwaway::new(programs)?;
     write(&here.home().join(".config/gsd/policy.toml"), "[network]\nprivate_hosts = [\"localhost\"]\n")?;
     server::certificates(here.root())?;
@@ -76,7 +79,7 @@ fn gsdctl(
     said.run(&format!("gsdctl {}", arguments.join(" ")), command, b"", Show::Lines(12))
 }
 
-fn write(file: &Path, text: impl AsRef<[u8]>) -> Outcome {
+pub(crate) fn write(file: &Path, text: impl AsRef<[u8]>) -> Outcome {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).doing(format!("making {}", folder.display()))?;
     }

@@ -14,13 +14,13 @@ use crate::failure::{Doing as _, Failure, Outcome};
 const SOON: Duration = Duration::from_secs(60);
 
 /// A running server.
-pub(super) struct Server {
+pub(crate) struct Server {
     process: Child,
 }
 
 impl Server {
     /// Starts `command` and waits until it listens at `port`.
-    pub(super) fn start(mut command: Command, port: u16, log: &Path) -> Outcome<Self> {
+    pub(crate) fn start(mut command: Command, port: u16, log: &Path) -> Outcome<Self> {
         let output = std::fs::File::create(log).doing(format!("making {}", log.display()))?;
         let errors = output.try_clone().doing("sharing the log")?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
@@ -48,7 +48,7 @@ impl Drop for Server {
 }
 
 /// A port that nobody listens at.
-pub(super) fn free_port() -> Outcome<u16> {
+pub(crate) fn free_port() -> Outcome<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).doing("looking for a free port")?;
     Ok(listener.local_addr().doing("looking for a free port")?.port())
 }

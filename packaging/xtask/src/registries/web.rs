@@ -55,7 +55,7 @@ pub(super) fn walk(said: &mut Transcript, programs: &Path) -> Outcome<Option<Str
 }
 
 /// nginx where there is one, else Python's.
-fn stock_server(here: &Throwaway, port: u16) -> Outcome<Option<(&'static str, Command)>> {
+pub(crate) fn stock_server(here: &Throwaway, port: u16) -> Outcome<Option<(&'static str, Command)>> {
     let root = here.root();
     let index = root.join("index");
     std::fs::create_dir_all(&index).map_err(|error| crate::failure::Failure::new(error.to_string()))?;
