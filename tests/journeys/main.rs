@@ -11,6 +11,7 @@ mod git_source;
 mod interrupted;
 mod loop_render;
 mod npm_source;
+mod oci;
 mod outdated;
 mod progress;
 mod project_scope;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::{Run, World};
@@ -175,6 +176,20 @@ impl Drop for HttpsServer {
 }
 
 fn certificates(names: &[&str]) -> (ServerConfig, String) {
+    let (chain, key, authority) = certificates_in_pem(names);
+    let chain = CertificateDer::from_pem_slice(chain.as_bytes()).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("protocol versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![chain], key)
+        .expect("settings");
+    (config, authority)
+}
+
+/// Certificate, key, and the certificate of the authority, for `localhost`, `127.0.0.1` and the names given.
+pub(crate) fn certificates_in_pem(names: &[&str]) -> (String, String, String) {
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
     let authority_key = KeyPair::generate().expect("a key");
     let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
@@ -186,14 +201,7 @@ fn certificates(names: &[&str]) -> (ServerConfig, String) {
     let key = KeyPair::generate().expect("a key");
     let certificate =
         CertificateParams::new(names).and_then(|leaf| leaf.signed_by(&key, &issuer)).expect("a certificate");
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("protocol versions")
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
-        .expect("settings");
-    (config, authority_certificate.pem())
+    (certificate.pem(), key.serialize_pem(), authority_certificate.pem())
 }
 
 fn serve(

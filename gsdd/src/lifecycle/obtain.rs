@@ -42,6 +42,7 @@ pub(super) fn fetch(
     let given = read_pin(spec.kind(), request.integrity).map_err(|refusal| unusable_pin(&refusal))?;
     let before = Before::read(engine)?;
     let pin = given.clone().or_else(|| before.pin_of(&spec));
+    let pinned = pin.is_some();
     let project = (root.scope == Scope::Project).then_some(project_root);
     let caller = caller(engine, request.ctx, project_root, request.cancel.clone())?
         .for_project(project.map(Path::to_owned))
@@ -52,6 +53,7 @@ pub(super) fn fetch(
         .and_then(|fetched| that_runs_here(&spec, fetched, &caller))
         // What the source had to say often tells why.
         .map_err(|error| caller.notes().into_iter().fold(error, WireError::caused_by))?;
+    fetched.from.pinned = pinned.then(|| fetched.recorded.clone());
     fetched.from.content = Some(fetched.tree.content_hash().as_str().to_owned());
     // Who gives a digest vouches for these bytes, whatever came before.
     if given.is_none() {
@@ -147,7 +149,7 @@ impl Before {
     fn pin_of(&self, spec: &SourceSpec) -> Option<Pin> {
         let recorded = spec.recorded();
         let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
-        let from = taken.find(|from| from.pinned && from.reference.as_ref() == Some(&recorded))?;
+        let from = taken.find(|from| from.pinned.as_ref() == Some(&recorded))?;
         Pin::parse(from.archive.as_deref()?).ok()
     }
 

@@ -66,7 +66,7 @@ pub(super) fn staged(
         source: shown_up_to(&staged.source, 1000),
         commit: from.and_then(|from| from.commit.clone()),
         archive: from.and_then(|from| from.archive.clone()),
-        pinned: from.is_some_and(|from| from.pinned),
+        pinned: from.is_some_and(|from| from.pinned.is_some()),
         resolved: from.and_then(|from| from.url.as_deref().map(shown)),
         current: prepared.current,
         requires_consent: prepared.requires_consent,

@@ -4,10 +4,10 @@
 
 pub(crate) mod archive;
 mod git;
-#[allow(dead_code, reason = "OCI registries need the rest of it")]
 pub(crate) mod http;
 mod local;
 mod npm;
+mod oci;
 pub(crate) mod policy_files;
 mod registry;
 pub(crate) mod resolve;
@@ -230,12 +230,9 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
         }
         SourceSpec::Tarball { url, parts } => tarball::fetch(url, parts, &spec.recorded(), caller),
         SourceSpec::Npm { name, selector } => npm::fetch(name, selector, &spec.recorded(), caller),
-        SourceSpec::Oci { .. } => Err(WireError::new(
-            Code::SourceUnsupported,
-            format!("sources of the kind `{}` can't be fetched by this version", spec.kind().name()),
-        )
-        .with_fix("fetch it yourself and install the folder: gsdctl install ./folder", &[])
-        .with_fix("or use the git repository behind it: gsdctl install https://host/repo.git#tag", &[])),
+        SourceSpec::Oci { host, repository, tag, digest } => {
+            oci::fetch(host, repository, tag.as_deref(), digest.as_deref(), &spec.recorded(), caller)
+        }
     }
 }
 

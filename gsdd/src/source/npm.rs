@@ -49,7 +49,6 @@ pub(super) fn fetch(
     let tree = archive::unpack(&mut downloaded.file, downloaded.bytes, Some(Container::Gzip), &caller.watch)?;
     let from = TakenFrom {
         archive: Some(archive),
-        pinned: caller.is_pinned(),
         url: Some(printable(downloaded.final_url.as_str())),
         version: Some(release.version.clone()),
         attestation: release.attestations.clone(),

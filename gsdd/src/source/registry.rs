@@ -199,7 +199,7 @@ impl Found {
                 // The list of known registries is asked about this source as if it had been typed.
                 resolve::judge(spec, caller)?;
                 let inner = caller.within(version.integrity.clone());
-                let mut fetched = fetch_source(spec, &inner)?;
+                let fetched = fetch_source(spec, &inner)?;
                 if let Some(archive) = &fetched.from.archive {
                     caller.judge_archive(
                         spec.kind(),
@@ -218,7 +218,6 @@ impl Found {
                     )
                     .with_fix("leave out --integrity for this source", &[]));
                 }
-                fetched.from.pinned = caller.is_pinned();
                 Ok(fetched)
             }
             Origin::Archive(path) => self.take_archive(path.as_str(), version, caller),
@@ -249,12 +248,7 @@ impl Found {
             let tree = archive::unpack(bytes.as_slice(), bytes.len() as u64, container, &caller.watch)?;
             (tree, archive, self.at(path))
         };
-        let from = TakenFrom {
-            archive: Some(archive),
-            pinned: caller.is_pinned(),
-            url: Some(url),
-            ..TakenFrom::default()
-        };
+        let from = TakenFrom { archive: Some(archive), url: Some(url), ..TakenFrom::default() };
         Ok(Fetched { tree, recorded: String::new(), from })
     }
 }

@@ -23,7 +23,6 @@ pub(super) fn fetch(
     from_url.set_query(None);
     let from = TakenFrom {
         archive: Some(digest),
-        pinned: caller.is_pinned(),
         url: Some(from_url.into()),
         // Without a digest, other bytes may come to lie there.
         reference: caller.is_pinned().then(|| recorded.to_owned()),

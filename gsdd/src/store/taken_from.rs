@@ -13,9 +13,9 @@ pub(crate) struct TakenFrom {
     /// Digest of the archive, `sha512-<base64>`; what the ledger has as `integrity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) archive: Option<String>,
-    /// Whether the person gave that digest.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) pinned: bool,
+    /// The source that the person gave that digest for, when they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pinned: Option<String>,
     /// Where the archive came from in the end, without its query, which may be a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,

@@ -13,6 +13,7 @@ pub mod integrity;
 pub mod network;
 pub mod npm;
 pub mod npmrc;
+pub mod oci;
 pub mod outdated;
 pub mod packument;
 pub mod policy;

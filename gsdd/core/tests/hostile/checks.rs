@@ -5,10 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gsdd_core::bundle::check_member;
+use gsdd_core::bundle::pax::{PaxRecords, read_pax};
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, ManifestRead, Scope, compose};
 use gsdd_core::json::{JsonProblem, MAX_DEPTH, locate, parse_lenient, parse_strict};
 use gsdd_core::manifest::assess;
 use gsdd_core::registry::{Base, BaseParts, HostContract, View};
+use gsdd_core::source::address::{judge_address, judge_host_text};
+use gsdd_core::source::network::{NetworkLayer, NetworkPolicy};
+use gsdd_core::source::oci::{layer_of, read_challenge};
+use gsdd_core::source::{PathStyle, SourceSpec};
 use gsdd_core::trust::{Disclosure, disclosure_signature};
 use gsdd_core::validate::{BundleFacts, Draft, ManifestFile, sarif};
 use gsdd_core::version::{EngineRange, HostVersion, has_range_shape, is_full_semver};
@@ -101,6 +107,43 @@ pub(crate) fn json(bytes: &[u8]) {
     if let Some(lenient) = lenient {
         assert!(depth(&lenient) <= MAX_DEPTH, "no deeper than allowed");
     }
+}
+
+/// Bytes as an extended header of an archive: what is taken from it is in it.
+pub(crate) fn pax(bytes: &[u8]) {
+    for global in [false, true] {
+        let Ok(records) = read_pax(bytes, global) else { continue };
+        if let Some(path) = records.path {
+            assert!(!global && bytes.windows(path.len().max(1)).any(|part| part == path || path.is_empty()));
+            if let Ok(member) = check_member(path) {
+                assert!(path.len() < 1026 && !member.as_str().starts_with('/'), "a safe name");
+            }
+        }
+        assert!(!global || records == PaxRecords::default(), "a header for all members says nothing of one");
+    }
+}
+
+/// Bytes as a source, a host of one, and a policy over them: what is accepted reads back, and no spelling of an address
+/// that is not public passes.
+pub(crate) fn source(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(spec) = SourceSpec::parse_for(&text, PathStyle::Posix) {
+        let recorded = spec.recorded();
+        assert_eq!(
+            SourceSpec::parse_for(&recorded, PathStyle::Posix),
+            Ok(spec),
+            "what is recorded reads back"
+        );
+    }
+    if let (Ok(address), Ok(())) = (text.parse::<std::net::IpAddr>(), judge_host_text(&text)) {
+        assert_eq!(judge_address(address), Ok(()), "text and address are judged alike");
+    }
+    if let Ok(layer) = NetworkLayer::parse(&text) {
+        let user = NetworkLayer { private_hosts: Some(Vec::new()) };
+        let policy = NetworkPolicy { machine: layer, user };
+        assert!(!policy.allows("localhost", 443), "an empty list of one layer allows nothing");
+    }
+    drop((read_challenge(&text), layer_of(bytes)));
 }
 
 fn depth(value: &Value) -> usize {

@@ -132,33 +132,6 @@ const RANGES: &[&str] = &[
     "é",
 ];
 
-const SPECS: &[&str] = &[
-    "npm:",
-    "git+",
-    "https://",
-    "ssh://",
-    "oci://",
-    "./",
-    "../",
-    "/",
-    "@",
-    "#",
-    ":",
-    "sha256:",
-    "h.example",
-    "acme",
-    ".git",
-    ".tgz",
-    "//",
-    "?",
-    "tag:",
-    "sha:",
-    "0123456789abcdef0123456789abcdef01234567",
-    "1.2.3",
-    "^1",
-    "\u{202e}",
-];
-
 const PACKUMENTS: &[&str] = &[
     "{",
     "}",
@@ -215,6 +188,61 @@ const ENTRIES: &[&str] = &[
     "\"version\":",
 ];
 
+const PAX: &[&str] = &[
+    "12 path=a/b\n",
+    "10 path=x\n",
+    "9 size=4\n",
+    "14 linkpath=x\n",
+    "20 GNU.sparse.size=1\n",
+    "14 comment=abc\n",
+    "1",
+    "0",
+    " ",
+    "=",
+    "\n",
+    "\0",
+    "path",
+    "99999999999999999999 ",
+    "..",
+    "/",
+];
+
+const SOURCES: &[&str] = &[
+    "https://",
+    "git+",
+    "ssh://",
+    "oci://",
+    "npm:",
+    "./",
+    "@",
+    ":",
+    "/",
+    "#",
+    "?",
+    "127.0.0.1",
+    "[::1]",
+    "0x7f.1",
+    "h.example",
+    ".git",
+    ".tgz",
+    ".tar.zst",
+    "sha256:",
+    "0a0a0a0a",
+    "tag:",
+    "[network]\n",
+    "private_hosts = [",
+    "\"a.example\"",
+    "]\n",
+    "Bearer realm=\"",
+    "\"",
+    ",",
+    "{\"schemaVersion\":2,\"layers\":[",
+    "}]}",
+    "..",
+    "%",
+    "-",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -245,15 +273,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_answered_as_what_a_source_sends(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        sources::spec(&bytes);
         sources::packument(&bytes);
         sources::npmrc(&bytes);
         sources::index_entry(&bytes);
-    }
-
-    #[test]
-    fn almost_specs_are_read(bytes in pieces(SPECS)) {
-        sources::spec(&bytes);
     }
 
     #[test]
@@ -269,6 +291,26 @@ proptest! {
     #[test]
     fn almost_entries_are_chosen_from(bytes in pieces(ENTRIES)) {
         sources::index_entry(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_an_extended_header(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        checks::pax(&bytes);
+    }
+
+    #[test]
+    fn almost_extended_headers_are_read(bytes in pieces(PAX)) {
+        checks::pax(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_a_source(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        checks::source(&bytes);
+    }
+
+    #[test]
+    fn almost_sources_are_read(bytes in pieces(SOURCES)) {
+        checks::source(&bytes);
     }
 
     #[test]

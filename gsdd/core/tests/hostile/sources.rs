@@ -2,19 +2,11 @@
 //!
 //! Each function panics when something does not hold.
 
+use gsdd_core::source::NpmSelector;
 use gsdd_core::source::index::{Entry, IndexName};
 use gsdd_core::source::npmrc::read_settings;
 use gsdd_core::source::packument::Packument;
-use gsdd_core::source::{NpmSelector, SourceSpec};
 use gsdd_core::version::HostVersion;
-
-/// Bytes as a source spec: refused with a hint, or what is recorded reads back.
-pub(crate) fn spec(bytes: &[u8]) {
-    match SourceSpec::parse(&String::from_utf8_lossy(bytes)) {
-        Ok(spec) => assert_eq!(SourceSpec::parse(&spec.recorded()).as_ref(), Ok(&spec), "reads back"),
-        Err(refusal) => assert!(!refusal.hint.is_empty(), "a hint"),
-    }
-}
 
 /// Bytes as a packument: what is taken was offered.
 pub(crate) fn packument(bytes: &[u8]) {

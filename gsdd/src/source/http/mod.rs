@@ -79,6 +79,7 @@ pub(crate) enum Listing {
     /// Every host that is contacted has to be in it.
     EveryHost,
     /// It allowed the kind of source as a whole (`npm`), whose hosts are the person's own configuration.
+    #[allow(dead_code, reason = "for packages of npm")]
     WholeKind,
 }
 
@@ -132,6 +133,19 @@ pub(crate) struct Document {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl Document {
+    /// The document, if its status is a success. `asked` is the URL of the request.
+    ///
+    /// # Errors
+    /// What the status means, and what to do about it.
+    pub(crate) fn or_status(self, asked: &str) -> Result<Self, WireError> {
+        if self.status.is_success() {
+            return Ok(self);
+        }
+        Err(Failure::Status(self.status).explain(&self.final_url, asked))
+    }
+}
+
 /// The network as one fetch may use it.
 pub(crate) struct Http {
     clients: Clients,
@@ -165,11 +179,7 @@ impl Http {
     /// # Errors
     /// What failed, and what to do about it.
     pub(crate) fn get(&self, request: &Request<'_>) -> Result<Document, WireError> {
-        let document = self.ask(request)?;
-        if !document.status.is_success() {
-            return Err(Failure::Status(document.status).explain(&document.final_url, request.url));
-        }
-        Ok(document)
+        self.ask(request)?.or_status(request.url)
     }
 
     /// Gets a document whatever its status, for protocols in which a refusal says how to go on.
