@@ -1,10 +1,14 @@
 //! The command line, and nothing but.
 
+mod sources;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gsd_proto::duration;
+
+pub(crate) use sources::{ConfigVerb, HashArgs, InspectArgs, OutdatedArgs, SourceVerb};
 
 /// Manages capabilities of AI coding CLIs.
 #[derive(Debug, Parser)]
@@ -114,9 +118,9 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install a capability from a folder or a git repository [effect: network, write-state, write-host]
+    /// Install a capability from a folder, a repository, a package, an archive or a registry [effect: network, write-state, write-host]
     #[command(
-        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  ….git//path/in/repo#TAG\n\n\
+        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  ….git//path/in/repo#TAG  npm:@scope/package@^1  https://host/archive.tgz  NAME@REGISTRY\n\n\
         Exit status: 0 done, 2 invalid, 3 consent needed, 4 blocked by policy, 6 incompatible, 7 not found, 8 conflict, 9 unreachable, 13 declined"
     )]
     Install(InstallArgs),
@@ -212,6 +216,33 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         verb: McpVerb,
+    },
+
+    /// What sources mean and hold
+    Source {
+        /// What to do.
+        #[command(subcommand)]
+        verb: SourceVerb,
+    },
+
+    /// What a folder, a source or an installed capability would run, instruct and contain; nothing is kept [effect: network]
+    #[command(
+        after_help = "Exit status: 0 inspected (also when it is not valid), 2 no bundle, 7 not found, 9 unreachable"
+    )]
+    Inspect(InspectArgs),
+
+    /// Which installed capabilities have a newer version where they came from [effect: network]
+    #[command(after_help = "Exit status: 0, and with --exit-code 11 when something is outdated")]
+    Outdated(OutdatedArgs),
+
+    /// The content hash of a folder, whatever is in it [effect: read]
+    Hash(HashArgs),
+
+    /// Your own configuration file
+    Config {
+        /// What to do.
+        #[command(subcommand)]
+        verb: ConfigVerb,
     },
 
     /// The host programs that capabilities can be wired into
@@ -346,6 +377,8 @@ pub(crate) enum CapabilityVerb {
     Remove(RemoveArgs),
     /// Every capability, one row each
     List,
+    /// Which of them have a newer version where they came from
+    Outdated,
     /// What is installed, on the surface, and active
     State(StateArgs),
     /// Put its skills on the surface again

@@ -25,6 +25,7 @@ mod source;
 pub mod stdio;
 mod store;
 pub mod transport;
+mod user_config;
 mod validate;
 mod watch;
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -18,7 +19,7 @@ pub const MAX_ENV_VALUE_BYTES: usize = 4096;
 pub const MAX_ENV_VALUES: usize = 128;
 
 /// Where and as what a client runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Context {
     /// Protocol number the request is written in; 0 means "not said".
@@ -36,6 +37,17 @@ pub struct Context {
     /// File mode mask of the client; absent where there is none or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
+}
+
+/// Names of variables only: their values may be tokens.
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("client", &self.client)
+            .field("cwd", &self.cwd)
+            .field("env", &self.env.keys())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Context {
@@ -102,6 +114,11 @@ const EXACT: &[&str] = &[
     "SSH_AUTH_SOCK",
     // Where the person's `insteadOf` and proxies are, as powerful as `HOME`; only keys about reaching a host are read.
     "GIT_CONFIG_GLOBAL",
+    // The same for npm: where the person's registries are.
+    "NPM_CONFIG_USERCONFIG",
+    // The two names that build machines keep a registry's token under; only the person's own `.npmrc` can name them.
+    "NPM_TOKEN",
+    "NODE_AUTH_TOKEN",
     "CI",
     "GSD_OFFLINE",
     "GSD_SAFE",
@@ -122,8 +139,9 @@ const REFUSED_BEGINNINGS: &[&str] =
 
 /// Whether an environment variable travels from client to daemon.
 ///
-/// Allowed: where host programs keep their configuration, the user's directories, locale, proxies, and the
-/// per-call switches of this product. Never: loader variables, tokens, `GSD_HOME` (a daemon has one home).
+/// Allowed: where host programs keep their configuration, the user's directories, locale, proxies, the token of an npm
+/// registry, and the per-call switches of this product. Never: loader variables, other tokens, `GSD_HOME` (a daemon has
+/// one home).
 #[must_use]
 pub fn is_allowed(name: &str) -> bool {
     if EXACT.contains(&name) || name.starts_with("LC_") || name.starts_with("XDG_") {
@@ -189,6 +207,13 @@ mod tests {
         let forged = r#"{"cwd":"/w","env":{"LD_PRELOAD":"/tmp/x.so","GSD_HOME":"/tmp/h","CODEX_HOME":"/c"},"later":1}"#;
         let context: Context = serde_json::from_str(forged).unwrap();
         assert_eq!(context.env.keys().collect::<Vec<_>>(), ["CODEX_HOME"]);
+    }
+
+    #[test]
+    fn t185_values_are_not_printed() {
+        let context = Context::new("t", "/".into(), [("NPM_TOKEN".into(), "s3cret".into())]);
+        let printed = format!("{context:?}");
+        assert!(printed.contains("NPM_TOKEN") && !printed.contains("s3cret"), "{printed}");
     }
 
     #[test]

@@ -5,15 +5,19 @@
 
 mod bad_input;
 mod commands;
+mod configuration;
 mod consent;
 mod git_source;
 mod interrupted;
 mod ledger;
 mod loop_render;
+mod npm_source;
 mod oci;
+mod outdated;
 mod progress;
 mod project_scope;
 mod reconcile_vectors;
+mod registry_source;
 mod rollback;
 mod round_trip;
 mod shared_file;

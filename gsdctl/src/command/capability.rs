@@ -9,8 +9,10 @@ use gsd_proto::{Code, WireError};
 use serde_json::{Value, json};
 
 use super::install::{self, Attempt, Wish};
-use super::{consent, registry, state, switch};
-use crate::args::{CapabilityVerb, ConsentVerb, Global, InstallArgs, ListArgs, RemoveArgs, UpdateArgs};
+use super::{consent, outdated, registry, state, switch};
+use crate::args::{
+    CapabilityVerb, ConsentVerb, Global, InstallArgs, ListArgs, OutdatedArgs, RemoveArgs, UpdateArgs,
+};
 use crate::connect::Options;
 use crate::output::Report;
 use crate::{error, output};
@@ -26,6 +28,10 @@ pub(super) fn run(global: &Global, options: &Options, verb: &CapabilityVerb) -> 
         CapabilityVerb::List => {
             let listed = registry::list(&told, options, &ListArgs { all: true });
             finish(&told, listed.map(|report| (report.data.clone(), report)))
+        }
+        CapabilityVerb::Outdated => {
+            let rows = outdated::outdated(&told, options, OutdatedArgs { exit_code: false });
+            finish(&told, rows.map(|report| (outdated::upstream(&report), report)))
         }
         CapabilityVerb::State(args) => {
             let state = state::state(&told, options, args);

@@ -55,6 +55,9 @@ pub(super) fn show(staged: &StageResult) {
     if let Some(differs) = &staged.differs {
         differences(&mut text, differs);
     }
+    for warning in &staged.warnings {
+        let _ = writeln!(text, "NOTE: {}", clean(&warning.message));
+    }
     for reason in &staged.reasons {
         let _ = writeln!(text, "You are asked again because {}.", clean(reason));
     }

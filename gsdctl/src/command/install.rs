@@ -169,7 +169,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
         shared_files: wish.args.shared_file.clone(),
-        offline: global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1"),
+        offline: connect::offline(global),
         integrity: wish.integrity.map(str::to_owned),
     });
     let staged = match staged {
@@ -183,7 +183,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
 fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged: &StageResult) -> Outcome {
     if global.dry_run {
         discard(connection, staged);
-        return Ok(planned(connection, wish, staged));
+        return Ok(planned(global, connection, wish, staged));
     }
     let consent = match consent(global, wish, staged) {
         Ok(consent) => consent,
@@ -195,6 +195,10 @@ fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged:
     let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
     let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
     let mut done = done;
+    if global.json {
+        // People were told with the disclosure.
+        done.warnings.splice(0..0, staged.warnings.iter().cloned());
+    }
     if wish.verb == Verb::Grant && done.changed {
         "granted".clone_into(&mut done.status);
     }
@@ -369,7 +373,7 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
     words
 }
 
-fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
+fn planned(global: &Global, connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
     show(staged);
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
@@ -377,7 +381,8 @@ fn planned(connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Re
         format!("would {} {} {}:\n", wish.verb.deed(), clean(&staged.id), clean(&staged.version))
     };
     changes(&mut text, &staged.plan);
-    let mut warnings = staged.warnings.clone();
+    // People were told with the disclosure.
+    let mut warnings = if global.json { staged.warnings.clone() } else { Vec::new() };
     warnings.extend(connection.warnings());
     Report {
         command: wish.verb.name(),

@@ -1,6 +1,7 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
 mod capability;
+mod config;
 mod consent;
 mod daemon;
 mod disclosure;
@@ -10,8 +11,10 @@ mod install;
 mod launch;
 mod ledger;
 mod loop_hooks;
+mod outdated;
 mod registry;
 mod runtime;
+mod source;
 mod state;
 mod switch;
 mod validate;
@@ -53,6 +56,11 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),
         Command::Hook { verb } => hook::run(&options, verb),
+        Command::Source { verb } => source::run(global, &options, verb),
+        Command::Inspect(args) => ("inspect", source::inspect(global, &options, args)),
+        Command::Outdated(args) => ("outdated", outdated::outdated(global, &options, *args)),
+        Command::Hash(args) => ("hash", source::hash(&options, args)),
+        Command::Config { verb } => config::run(global, &options, verb),
         Command::Runtime { verb } => runtime::run(&options, verb),
         Command::Daemon(args) => daemon::run(global, &options, &args.verb),
         Command::Run(args) => return launched(global, "run", launch::run(&options, args)),

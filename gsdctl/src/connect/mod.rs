@@ -107,6 +107,11 @@ impl Connection {
     }
 }
 
+/// Whether the network may not be used.
+pub(crate) fn offline(global: &Global) -> bool {
+    global.offline || std::env::var_os("GSD_OFFLINE").is_some_and(|value| value == "1")
+}
+
 /// Connects by whatever way there is, starting a daemon if none runs.
 ///
 /// # Errors

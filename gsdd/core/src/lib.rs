@@ -27,5 +27,6 @@ pub mod runtime;
 pub mod source;
 pub mod text;
 pub mod trust;
+pub mod user_config;
 pub mod validate;
 pub mod version;

@@ -25,7 +25,7 @@ use support::{cases, repository, text};
 /// Compares a committed file with what the code writes; `UPDATE_REFERENCE=1` writes it.
 #[track_caller]
 fn committed(name: &str, expected: &str) {
-    let file = repository().join("docs/reference").join(name);
+    let file = repository().join("docs").join(name);
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, expected).unwrap();
@@ -39,12 +39,19 @@ fn committed(name: &str, expected: &str) {
 
 #[test]
 fn the_page_of_rules_is_up_to_date() {
-    committed("manifest-rules.md", &rules_page());
+    committed("reference/manifest-rules.md", &rules_page());
 }
 
 #[test]
 fn the_schema_is_up_to_date() {
-    committed("capability.schema.json", &format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap()));
+    let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    committed("reference/capability.schema.json", &text);
+}
+
+#[test]
+fn the_schema_of_a_registry_index_is_up_to_date() {
+    let text = format!("{}\n", serde_json::to_string_pretty(&gsdd_core::source::index::schema()).unwrap());
+    committed("formats/registry-index.schema.json", &text);
 }
 
 fn documents() -> Vec<(String, String, Vec<u8>)> {

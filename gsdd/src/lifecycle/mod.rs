@@ -2,8 +2,10 @@
 
 mod agreement;
 mod garbage;
+mod inspect;
 mod install;
 mod obtain;
+mod outdated;
 mod past;
 mod presumed;
 mod produced;
@@ -20,7 +22,10 @@ mod update;
 mod verify;
 mod wiring;
 
+pub(crate) use inspect::{InspectWish, Inspected, inspect};
 pub(crate) use install::{Prepared, plan_install};
+pub(crate) use obtain::caller;
+pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use reconcile::{

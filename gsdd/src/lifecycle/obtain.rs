@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
+use gsdd_core::compose::Scope;
+use gsdd_core::json;
+use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::{PinRefusal, read_pin};
 use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::source::{Pin, SourceSpec};
 use gsdd_core::text::shown;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::stage::StageRequest;
 use super::{from_state, from_tree};
@@ -15,69 +20,139 @@ use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::source::{self, Caller, Fetched, watch::Watch};
 use crate::store::{OwnState, Past, ScopeRoot, TakenFrom};
+use crate::user_config;
 
-/// Takes the bundle from its source.
+/// Versions that are tried when the first one does not run here.
+const MAX_DOWNGRADES: usize = 3;
+
+/// Takes the bundle from its source; with it comes what the person should know, cleaned.
 pub(super) fn fetch(
     engine: &Engine,
     request: &StageRequest<'_>,
     raw: &str,
     root: &ScopeRoot,
     project_root: &Path,
-) -> Result<Fetched, WireError> {
+) -> Result<(Fetched, Vec<String>), WireError> {
     let known = known_registries(project_root);
-    let spec = SourceSpec::parse(raw).map_err(|refusal| {
-        let mut error =
-            WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", source::printable(raw)));
-        if !refusal.hint.is_empty() {
-            error = error.with_fix(refusal.hint, &[]);
-        }
-        match known {
-            KnownRegistries::Open => error,
-            // Who repairs the spec is not surprised by the next refusal.
-            _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
-        }
+    let spec = source::parse(raw).map_err(|error| match known {
+        KnownRegistries::Open => error,
+        // Who repairs the spec is not surprised by the next refusal.
+        _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
     })?;
-    judge_policy(&known, &spec, project_root)?;
     let given = read_pin(spec.kind(), request.integrity).map_err(|refusal| unusable_pin(&refusal))?;
     let before = Before::read(engine)?;
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
-        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-            .at_file(&workspace)
-            .with_fix("make that folder writable for you, then run the same command again", &[])
-    })?;
     let pin = given.clone().or_else(|| before.pin_of(&spec));
     let pinned = pin.is_some();
-    let project_root = (root.scope == gsdd_core::compose::Scope::Project).then(|| project_root.to_owned());
-    let watch = Watch::new(request.cancel.clone());
-    let caller = Caller::new(request.ctx, workspace, watch)
-        .for_project(project_root)
+    let project = (root.scope == Scope::Project).then_some(project_root);
+    let caller = caller(engine, request.ctx, project_root, request.cancel.clone())?
+        .for_project(project.map(Path::to_owned))
         .offline(request.offline)
-        .judged_by(known)
         .pinned(pin);
-    let mut fetched = source::fetch(&spec, &caller)?;
+    source::resolve::judge(&spec, &caller).map_err(|error| with_policy_place(error, project_root))?;
+    let mut fetched = source::fetch(&spec, &caller)
+        .and_then(|fetched| that_runs_here(&spec, fetched, &caller))
+        // What the source had to say often tells why.
+        .map_err(|error| caller.notes().into_iter().fold(error, WireError::caused_by))?;
     fetched.from.pinned = pinned.then(|| fetched.recorded.clone());
     fetched.from.content = Some(fetched.tree.content_hash().as_str().to_owned());
     // Who gives a digest vouches for these bytes, whatever came before.
     if given.is_none() {
         before.compare(&fetched.from)?;
     }
+    Ok((fetched, caller.notes()))
+}
+
+/// A caller who may look at sources on behalf of `ctx`, within the policies of the project.
+///
+/// # Errors
+/// When our own folder can't be written.
+pub(crate) fn caller<'a>(
+    engine: &Engine,
+    ctx: &'a Context,
+    project_root: &Path,
+    cancel: CancellationToken,
+) -> Result<Caller<'a>, WireError> {
+    let workspace = engine.places().state.join("fetch");
+    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
+            .at_file(&workspace)
+            .with_fix("make that folder writable for you, then run the same command again", &[])
+    })?;
+    let config_file = user_config::path(ctx, &engine.places().user_home);
+    Ok(Caller::new(ctx, workspace, Watch::new(cancel))
+        .at_home(engine.base().gsd_version(), config_file)
+        .judged_by(known_registries(project_root)))
+}
+
+/// Where a source has several versions and the one it gave does not run here, the one that its author names for this
+/// level instead. What is given back in any case is judged like everything else.
+///
+/// Source: ADR-1244 D6 (graceful downgrade).
+fn that_runs_here(spec: &SourceSpec, first: Fetched, caller: &Caller<'_>) -> Result<Fetched, WireError> {
+    let mut tried = Vec::new();
+    let mut fetched = first;
+    while tried.len() < MAX_DOWNGRADES && !caller.is_pinned() {
+        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let Some(manifest) = manifest else { break };
+        let verdict = judge_engines(&manifest, |range| caller.runs(range));
+        let EngineVerdict::Incompatible { range, downgrade_to: Some(other) } = verdict else { break };
+        if tried.contains(&other) {
+            break;
+        }
+        tried.push(other.clone());
+        let Some(exact) = source::resolve::exactly(spec, &other, caller)? else { break };
+        let member = |name: &str| shown(manifest.get(name).and_then(Value::as_str).unwrap_or_default());
+        caller.note(format!(
+            "{} {} needs GSD {}, this is GSD {}; {} is taken instead, which its author names for this level",
+            member("id"),
+            member("version"),
+            shown(&range),
+            caller.gsd,
+            shown(&other)
+        ));
+        let next = source::fetch(&exact, caller)?;
+        // The wish stays what it was: a later update looks for the newest again.
+        fetched = Fetched { recorded: fetched.recorded, ..next };
+    }
     Ok(fetched)
 }
 
 /// Takes the bundle as it lies there, for instance because a colleague committed it to the project.
-pub(super) fn in_place(live: &Path, recorded: &str, project_root: &Path) -> Result<BundleTree, WireError> {
-    if let Ok(spec) = SourceSpec::parse(recorded) {
-        judge_policy(&known_registries(project_root), &spec, project_root)?;
-    }
+pub(crate) fn in_place(
+    engine: &Engine,
+    ctx: &Context,
+    live: &Path,
+    recorded: &str,
+    project_root: &Path,
+) -> Result<BundleTree, WireError> {
+    judge_recorded(engine, ctx, recorded, project_root)?;
     BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))
 }
 
-/// Takes a content that was agreed to before from our store.
-pub(super) fn stored(engine: &Engine, past: &Past, project_root: &Path) -> Result<BundleTree, WireError> {
-    if let Ok(spec) = SourceSpec::parse(&past.source) {
-        judge_policy(&known_registries(project_root), &spec, project_root)?;
+/// Whether the policies let what is here already come from where it was recorded to come from.
+fn judge_recorded(
+    engine: &Engine,
+    ctx: &Context,
+    recorded: &str,
+    project_root: &Path,
+) -> Result<(), WireError> {
+    let Ok(spec) = SourceSpec::parse(recorded) else { return Ok(()) };
+    let caller = caller(engine, ctx, project_root, CancellationToken::new())?;
+    match source::resolve::judge(&spec, &caller) {
+        // Where a colleague has it from does not have to be configured here.
+        Err(error) if &*error.code == Code::NotFound.name() => Ok(()),
+        judged => judged.map_err(|error| with_policy_place(error, project_root)),
     }
+}
+
+/// Takes a content that was agreed to before from our store.
+pub(super) fn stored(
+    engine: &Engine,
+    ctx: &Context,
+    past: &Past,
+    project_root: &Path,
+) -> Result<BundleTree, WireError> {
+    judge_recorded(engine, ctx, &past.source, project_root)?;
     engine.objects().load(&past.taken.content_hash).map_err(|refusal| {
         WireError::new(
             Code::NotFound,
@@ -149,14 +224,11 @@ fn known_registries(project_root: &Path) -> KnownRegistries {
     })
 }
 
-fn judge_policy(known: &KnownRegistries, spec: &SourceSpec, project_root: &Path) -> Result<(), WireError> {
-    known.judge(spec, None).map_err(|block| {
-        WireError::new(
-            Code::PolicySourceBlocked,
-            format!("{} may not be installed from: {block}", shown(spec.host().unwrap_or(&spec.recorded()))),
-        )
-        .caused_by(format!("{POLICY_KEY} of this project"))
-        .at_file(project_config(project_root))
-        .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
-    })
+/// Whose list it is that a source is not in.
+fn with_policy_place(error: WireError, project_root: &Path) -> WireError {
+    if &*error.code == Code::PolicySourceBlocked.name() {
+        error.at_file(project_config(project_root))
+    } else {
+        error
+    }
 }

@@ -80,6 +80,8 @@ pub(crate) struct Staged {
     pub(crate) consent_digest: String,
     pub(crate) disclosure: Disclosure,
     pub(crate) facts: FileFacts,
+    /// What the source had to say, cleaned.
+    pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
     /// For a rollback: what was recorded of this content.
     pub(crate) restores: Option<Past>,
@@ -144,17 +146,19 @@ pub(crate) fn stage(
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
     };
     refuse_planted(&root)?;
-    let (tree, recorded, taken_from) = match request.from {
+    let (tree, recorded, taken_from, notes) = match request.from {
         Origin::Source(spec) => {
-            let Fetched { tree, recorded, from } =
+            let (Fetched { tree, recorded, from }, notes) =
                 obtain::fetch(engine, request, spec, &root, &project_root)?;
-            (tree, recorded, Some(from))
+            (tree, recorded, Some(from), notes)
         }
         Origin::InPlace(id, recorded) => {
-            (obtain::in_place(&root.bundle(id), recorded, &project_root)?, recorded.to_owned(), None)
+            let tree = obtain::in_place(engine, request.ctx, &root.bundle(id), recorded, &project_root)?;
+            (tree, recorded.to_owned(), None, Vec::new())
         }
         Origin::Past(past) => {
-            (obtain::stored(engine, past, &project_root)?, past.source.clone(), past.taken.from.clone())
+            let tree = obtain::stored(engine, request.ctx, past, &project_root)?;
+            (tree, past.source.clone(), past.taken.from.clone(), Vec::new())
         }
     };
     let restores = match request.from {
@@ -185,6 +189,7 @@ pub(crate) fn stage(
         signature,
         disclosure,
         facts,
+        notes,
         warnings,
         restores,
         since: Instant::now(),
@@ -342,7 +347,7 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
     error
 }
 
-fn facts_of(tree: &BundleTree) -> FileFacts {
+pub(super) fn facts_of(tree: &BundleTree) -> FileFacts {
     let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
     FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect() }
 }

@@ -5,6 +5,7 @@
 
 mod capability;
 mod command;
+mod config;
 mod consent;
 pub mod daemon;
 mod explain;
@@ -16,6 +17,7 @@ mod manifest;
 mod register;
 mod registry;
 mod runtime;
+mod source;
 mod switch;
 mod wire;
 
@@ -46,6 +48,8 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     ledger::add_to(&mut module)?;
     command::add_to(&mut module)?;
     runtime::add_to(&mut module)?;
+    source::add_to(&mut module)?;
+    config::add_to(&mut module)?;
     let names: Vec<String> = module.method_names().map(str::to_owned).collect();
     app.set_methods(names);
     Ok(module.into())

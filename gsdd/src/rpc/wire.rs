@@ -5,15 +5,20 @@ use gsd_proto::api::capability::{
     Consent, Differences, DisclosureLine, FileDifference, Outcome, PlanLine, StageResult,
 };
 use gsd_proto::api::hook::HostReply;
+use gsd_proto::api::outdated::Row;
+use gsd_proto::api::source::{Candidate, Considered, InspectResult, ResolveResult};
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::hooks;
 use gsdd_core::lifecycle::{Plan, PlannedChange, Verb};
+use gsdd_core::source::SourceSpec;
 use gsdd_core::text::{shown, shown_up_to};
 use gsdd_core::trust::{Changes, FileChange};
 
 use crate::engine::Snapshot;
-use crate::lifecycle::{Prepared, Removal, Staged};
+use crate::lifecycle::{Inspected, OutdatedRow, Prepared, Removal, Staged};
+use crate::source::printable;
+use crate::source::resolve::Resolved;
 
 /// Warnings of a snapshot.
 pub(super) fn warnings(snapshot: &Snapshot) -> Vec<Warning> {
@@ -75,6 +80,7 @@ pub(super) fn staged(
     snapshot: &Snapshot,
 ) -> StageResult {
     let mut warnings = warnings(snapshot);
+    warnings.extend(staged.notes.iter().map(|note| warning("source.note", note)));
     warnings.extend(staged.warnings.iter().map(|message| warning("manifest.warning", message)));
     let from = staged.taken_from.as_ref();
     StageResult {
@@ -179,6 +185,91 @@ pub(super) fn removed(removals: &[Removal], status: &str, snapshot: &Snapshot) -
         outcome.changes.extend(plan_lines(&removal.plan));
     }
     outcome
+}
+
+/// What would be taken from a source.
+pub(super) fn resolved(
+    spec: &SourceSpec,
+    resolved: Resolved,
+    notes: &[String],
+    snapshot: &Snapshot,
+) -> ResolveResult {
+    let mut warnings = warnings(snapshot);
+    warnings.extend(notes.iter().map(|note| warning("source.note", note)));
+    let long = |text: String| shown_up_to(&text, 4096);
+    ResolveResult {
+        snapshot: snapshot.generation,
+        warnings,
+        kind: spec.kind().name().to_owned(),
+        source: spec.to_string(),
+        taken: resolved.taken.map(|taken| Candidate {
+            version: taken.version.map(long),
+            exact: taken.exact.map(|spec| spec.to_string()),
+            commit: taken.commit,
+            url: taken.url.map(long),
+            integrity: taken.integrity.map(long),
+            content_hash: taken.content_hash,
+            attestation: taken.attestation.map(long),
+        }),
+        considered: resolved
+            .choice
+            .considered
+            .iter()
+            .map(|row| Considered {
+                version: shown(&row.version),
+                verdict: row.verdict.name().to_owned(),
+                reason: shown(&row.verdict.reason()),
+            })
+            .collect(),
+        title: resolved.title.as_deref().map(shown),
+        publisher: resolved.publisher.as_deref().map(shown),
+        publisher_key: resolved.publisher_key,
+    }
+}
+
+/// A bundle that was looked at.
+pub(super) fn inspected(inspected: Inspected, snapshot: &Snapshot) -> InspectResult {
+    let mut warnings = warnings(snapshot);
+    warnings.extend(inspected.notes.iter().map(|note| warning("source.note", note)));
+    let member = |name: &str| {
+        shown(inspected.manifest.get(name).and_then(serde_json::Value::as_str).unwrap_or_default())
+    };
+    InspectResult {
+        snapshot: snapshot.generation,
+        warnings,
+        id: member("id"),
+        version: member("version"),
+        title: member("title"),
+        source: printable(&inspected.source),
+        resolved: inspected.taken_from.version.as_deref().map(shown),
+        commit: inspected.taken_from.commit,
+        integrity: inspected.taken_from.archive,
+        attestation: inspected.taken_from.attestation.as_deref().map(shown),
+        valid: inspected.problems.is_empty(),
+        problems: inspected.problems,
+        content_hash: inspected.content_hash,
+        signature: inspected.signature,
+        consent_digest: inspected.consent_digest,
+        disclosure: inspected
+            .disclosure
+            .into_iter()
+            .map(|line| DisclosureLine { group: line.group.name().to_owned(), text: line.text })
+            .collect(),
+        files: inspected.files,
+        bytes: inspected.bytes,
+    }
+}
+
+pub(super) fn outdated_row(row: OutdatedRow) -> Row {
+    Row {
+        id: row.id,
+        scope: row.scope.to_owned(),
+        source_kind: row.source_kind.to_owned(),
+        current: shown(&row.current),
+        latest: row.latest.as_deref().map(shown),
+        status: row.status.name().to_owned(),
+        note: row.note.as_deref().map(|note| shown_up_to(note, 1000)),
+    }
 }
 
 pub(super) fn host_reply(reply: hooks::HostReply) -> HostReply {

@@ -38,20 +38,8 @@ pub(super) fn fetch(
     recorded: &str,
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
-    let workspace =
-        tempfile::Builder::new().prefix("git-").tempdir_in(&caller.workspace).map_err(|error| {
-            WireError::new(Code::IoFailed, format!("no room to fetch into: {error}"))
-                .at_file(&caller.workspace)
-        })?;
-    let settings = settings_of(caller, url);
-    // Where a name leads to is git's to find out; what a host says by itself is judged here. A rewritten URL leads to
-    // where the person's own configuration says.
-    let policy = caller.policy()?;
-    if !settings.rewrites && !policy.allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) {
-        judge_host_text(parts.host()).map_err(|refusal| host_refused(parts.host(), refusal.into()))?;
-    }
-    let git = Git { url, repository: workspace.path(), settings, caller, begun: Instant::now() };
-    git.run(&["init", "--bare", "--quiet", "."])?;
+    let workspace = room(caller)?;
+    let git = Git::open(url, parts, workspace.path(), caller)?;
     caller.watch.advance("fetch", 0, None, "");
     let commit = git.fetch_commit(reference)?;
     let tree = git.read_tree(&commit, subdir)?;
@@ -64,8 +52,101 @@ pub(super) fn fetch(
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }
 
+/// The commit behind `reference`, without fetching it.
+///
+/// # Errors
+/// When the repository can't be asked, or has no such commit to show.
+pub(super) fn commit_of(
+    url: &str,
+    parts: &SourceUrl,
+    reference: &GitRef,
+    caller: &Caller<'_>,
+) -> Result<String, WireError> {
+    caller.refuse_offline(url)?;
+    let workspace = room(caller)?;
+    let git = Git::open(url, parts, workspace.path(), caller)?;
+    let name = match reference {
+        GitRef::Commit(id) => return Ok(id.clone()),
+        GitRef::None => "HEAD".to_owned(),
+        GitRef::Tag(name) => format!("refs/tags/{name}"),
+        GitRef::Branch(name) => format!("refs/heads/{name}"),
+        GitRef::Bare(name) => git.qualify(name)?,
+    };
+    let peeled = format!("{name}^{{}}");
+    let listing = git.run(&["ls-remote", "--quiet", "--", url, &name, &peeled])?;
+    let listing = String::from_utf8_lossy(&listing);
+    let id = |wanted: &str| {
+        let mut lines = listing.lines().filter_map(|line| line.split_once('\t'));
+        lines.find(|(_, name)| *name == wanted).map(|(id, _)| id.to_owned())
+    };
+    // An annotated tag is an object of its own, with the commit behind it.
+    id(&peeled).or_else(|| id(&name)).ok_or_else(|| git.explain("couldn't find remote ref"))
+}
+
+/// The refs of a repository that match one of `patterns`, as git lists them: `<id>TAB<name>` lines.
+///
+/// # Errors
+/// When the repository can't be asked.
+pub(super) fn refs(
+    url: &str,
+    parts: &SourceUrl,
+    patterns: &[&str],
+    caller: &Caller<'_>,
+) -> Result<String, WireError> {
+    caller.refuse_offline(url)?;
+    let workspace = room(caller)?;
+    let git = Git::open(url, parts, workspace.path(), caller)?;
+    let listing = git.run(&[&["ls-remote", "--quiet", "--", url], patterns].concat())?;
+    Ok(String::from_utf8_lossy(&listing).into_owned())
+}
+
+/// Files of the commit behind `reference`, each with at most `limit` bytes; `None` for one that is not there. Only what
+/// leads to them is fetched, where the server lets us choose.
+///
+/// # Errors
+/// When the repository can't be fetched from.
+pub(super) fn files(
+    url: &str,
+    parts: &SourceUrl,
+    reference: &GitRef,
+    paths: &[(&str, u64)],
+    caller: &Caller<'_>,
+) -> Result<Vec<Option<Vec<u8>>>, WireError> {
+    caller.refuse_offline(url)?;
+    let workspace = room(caller)?;
+    let mut git = Git::open(url, parts, workspace.path(), caller)?;
+    // A remote with a name is what lets git fetch the rest when it is needed.
+    let remote = [("url", url), ("promisor", "true"), ("partialCloneFilter", "tree:0")];
+    let remote = remote.map(|(key, value)| (format!("remote.{REMOTE}.{key}"), value.to_owned()));
+    git.settings.pairs.extend(remote);
+    git.remote = REMOTE;
+    let commit = git.fetch_commit(reference)?;
+    paths
+        .iter()
+        .map(|(path, limit)| {
+            let named = format!("{commit}:{path}");
+            if !git.finish(&["cat-file", "-e", &named], MAX_LISTING)?.ok {
+                return Ok(None);
+            }
+            let found = git.finish(&["cat-file", "blob", &named], *limit + 1)?;
+            Ok(found.ok.then_some(found.stdout))
+        })
+        .collect()
+}
+
+/// Name of the remote that parts of a repository are fetched from.
+const REMOTE: &str = "source";
+
+fn room(caller: &Caller<'_>) -> Result<tempfile::TempDir, WireError> {
+    tempfile::Builder::new().prefix("git-").tempdir_in(&caller.workspace).map_err(|error| {
+        WireError::new(Code::IoFailed, format!("no room to fetch into: {error}")).at_file(&caller.workspace)
+    })
+}
+
 struct Git<'a> {
     url: &'a str,
+    /// What is fetched from: the URL, or a name for it.
+    remote: &'a str,
     repository: &'a Path,
     settings: PersonalSettings,
     caller: &'a Caller<'a>,
@@ -88,7 +169,26 @@ struct Finished {
     stderr: String,
 }
 
-impl Git<'_> {
+impl<'a> Git<'a> {
+    /// An empty repository to fetch into.
+    fn open(
+        url: &'a str,
+        parts: &SourceUrl,
+        repository: &'a Path,
+        caller: &'a Caller<'a>,
+    ) -> Result<Self, WireError> {
+        let settings = settings_of(caller, url);
+        // Where a name leads to is git's to find out; what a host says by itself is judged here. A rewritten URL leads to
+        // where the person's own configuration says.
+        let policy = caller.policy()?;
+        if !settings.rewrites && !policy.allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) {
+            judge_host_text(parts.host()).map_err(|refusal| host_refused(parts.host(), refusal.into()))?;
+        }
+        let git = Self { url, remote: url, repository, settings, caller, begun: Instant::now() };
+        git.run(&["init", "--bare", "--quiet", "."])?;
+        Ok(git)
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
@@ -217,14 +317,14 @@ impl Git<'_> {
             GitRef::Branch(name) => format!("refs/heads/{name}"),
             GitRef::Bare(name) => self.qualify(name)?,
         };
-        self.run(&["fetch", "--depth=1", "--no-tags", "--quiet", "--", self.url, &wanted])?;
+        self.run(&["fetch", "--depth=1", "--no-tags", "--quiet", "--", self.remote, &wanted])?;
         self.fetched_commit()
     }
 
     /// A server may refuse to hand out a bare commit; then everything is fetched and the commit is looked for.
     fn fetch_id(&self, id: &str) -> Result<String, WireError> {
         let direct =
-            self.finish(&["fetch", "--depth=1", "--no-tags", "--quiet", "--", self.url, id], MAX_LISTING)?;
+            self.finish(&["fetch", "--depth=1", "--no-tags", "--quiet", "--", self.remote, id], MAX_LISTING)?;
         if !direct.ok {
             self.run(&[
                 "fetch",

@@ -3,9 +3,12 @@
 use std::path::{Component, Path, PathBuf};
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::json;
 use gsdd_core::text::shown;
+use serde_json::Value;
 
 use super::{Caller, Fetched};
+use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::lifecycle::from_tree;
 use crate::store::TakenFrom;
@@ -24,6 +27,14 @@ pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireErro
     let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
     let recorded = recorded(&folder, caller.project_root.as_deref());
     Ok(Fetched { tree, recorded, from: TakenFrom::default() })
+}
+
+/// The manifest in the folder `path`, of any shape.
+pub(super) fn manifest(path: &str, caller: &Caller<'_>) -> Result<Value, WireError> {
+    let file = tidy(&caller.ctx.cwd.join(path)).join("capability.json");
+    let unusable = |why: String| WireError::new(Code::NotFound, why).at_file(&file);
+    let bytes = bounded_read::read(&file, MAX_FILE).map_err(|failure| unusable(failure.to_string()))?;
+    json::parse_lenient(&bytes).ok_or_else(|| unusable("the manifest is not JSON".to_owned()))
 }
 
 /// A path inside the project is recorded relative to it, so that it means the same on a colleague's machine; any other

@@ -6,24 +6,30 @@ pub(crate) mod archive;
 mod git;
 pub(crate) mod http;
 mod local;
+mod npm;
 mod oci;
 pub(crate) mod policy_files;
+mod registry;
+pub(crate) mod resolve;
 mod tarball;
 pub(crate) mod watch;
 
-use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::cell::{OnceCell, RefCell};
+use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::network::NetworkPolicy;
 use gsdd_core::source::policy::KnownRegistries;
 use gsdd_core::source::{Pin, SourceKind, SourceSpec};
+use gsdd_core::user_config::UserConfig;
+use gsdd_core::version::{EngineRange, HostVersion};
 
 use self::http::Http;
 use self::watch::Watch;
 use crate::fs::bundle_tree::BundleTree;
 use crate::store::TakenFrom;
+use crate::user_config;
 
 /// What was fetched.
 pub(crate) struct Fetched {
@@ -47,6 +53,10 @@ pub(crate) struct Caller<'a> {
     known: KnownRegistries,
     pin: Option<Pin>,
     http: OnceCell<Http>,
+    /// The level of GSD that a version has to run on.
+    pub(crate) gsd: HostVersion,
+    config_file: Option<PathBuf>,
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'a> Caller<'a> {
@@ -61,6 +71,9 @@ impl<'a> Caller<'a> {
             known: KnownRegistries::Open,
             pin: None,
             http: OnceCell::new(),
+            gsd: HostVersion::default(),
+            config_file: None,
+            notes: RefCell::default(),
         }
     }
 
@@ -70,6 +83,78 @@ impl<'a> Caller<'a> {
 
     pub(crate) fn offline(self, offline: bool) -> Self {
         Self { offline, ..self }
+    }
+
+    /// Which versions run here, and where the person's configuration is.
+    pub(crate) fn at_home(self, gsd: HostVersion, config_file: PathBuf) -> Self {
+        Self { gsd, config_file: Some(config_file), ..self }
+    }
+
+    /// The same caller for a source that another one leads to: what that one says about the archive is the pin.
+    fn within(&self, pin: Option<Pin>) -> Self {
+        Self {
+            project_root: self.project_root.clone(),
+            offline: self.offline,
+            known: self.known.clone(),
+            pin,
+            gsd: self.gsd,
+            config_file: self.config_file.clone(),
+            ..Self::new(self.ctx, self.workspace.clone(), self.watch.clone())
+        }
+    }
+
+    /// Something that the person should know, said once.
+    pub(crate) fn note(&self, note: String) {
+        let mut notes = self.notes.borrow_mut();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    fn take_notes_of(&self, inner: &Self) {
+        for note in inner.notes() {
+            self.note(note);
+        }
+    }
+
+    /// What the person should know, so far; cleaned.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.notes.borrow().clone()
+    }
+
+    /// Whether this level of GSD is in a range.
+    pub(crate) fn runs(&self, range: &str) -> bool {
+        EngineRange::parse(range).is_ok_and(|range| range.satisfies(self.gsd))
+    }
+
+    /// The person's own configuration.
+    fn user_config(&self) -> UserConfig {
+        self.config_file.as_deref().map(user_config::read).unwrap_or_default()
+    }
+
+    /// For work that needs the network.
+    ///
+    /// # Errors
+    /// When the caller forbids it.
+    fn refuse_offline(&self, what: &str) -> Result<(), WireError> {
+        if !self.offline {
+            return Ok(());
+        }
+        let told = printable(what);
+        Err(WireError::new(Code::SourceOffline, format!("asking {told} needs the network"))
+            .with_fix("leave out --offline, or install from a local folder", &[]))
+    }
+
+    /// The network, trusting the certificates in one more file of the person.
+    fn http_trusting(&self, file: Option<&str>) -> Result<&Http, WireError> {
+        let Some(file) = file.filter(|_| self.http.get().is_none()) else { return self.http() };
+        let file = match (file.strip_prefix("~/"), self.ctx.env.get("HOME")) {
+            (Some(below), Some(home)) => Path::new(home).join(below),
+            _ => self.ctx.cwd.join(file),
+        };
+        let known = self.known.clone();
+        let http = Http::new(self.ctx, self.policy()?, known, self.watch.clone(), Some(&file))?;
+        Ok(self.http.get_or_init(|| http))
     }
 
     /// The hosts that may be contacted.
@@ -104,7 +189,7 @@ impl<'a> Caller<'a> {
             return Ok(http);
         }
         let policy = self.policy()?;
-        let http = Http::new(self.ctx, policy, self.known.clone(), self.watch.clone())?;
+        let http = Http::new(self.ctx, policy, self.known.clone(), self.watch.clone(), None)?;
         Ok(self.http.get_or_init(|| http))
     }
 
@@ -131,6 +216,10 @@ impl<'a> Caller<'a> {
 pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, WireError> {
     match spec {
         SourceSpec::Local { path } => local::fetch(path, caller),
+        // Its index may be a folder of this machine; it asks for the network when it needs it.
+        SourceSpec::Registry { name, registry, selector } => {
+            registry::fetch(name, registry.as_deref(), selector.as_deref(), &spec.recorded(), caller)
+        }
         _ if caller.offline => Err(WireError::new(
             Code::SourceOffline,
             format!("fetching {} needs the network", gsdd_core::text::shown(&spec.recorded())),
@@ -140,16 +229,22 @@ pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, W
             git::fetch(url, parts, reference, subdir.as_ref(), &spec.recorded(), caller)
         }
         SourceSpec::Tarball { url, parts } => tarball::fetch(url, parts, &spec.recorded(), caller),
+        SourceSpec::Npm { name, selector } => npm::fetch(name, selector, &spec.recorded(), caller),
         SourceSpec::Oci { host, repository, tag, digest } => {
             oci::fetch(host, repository, tag.as_deref(), digest.as_deref(), &spec.recorded(), caller)
         }
-        SourceSpec::Npm { .. } | SourceSpec::Registry { .. } => Err(WireError::new(
-            Code::SourceUnsupported,
-            format!("sources of the kind `{}` can't be fetched by this version", spec.kind().name()),
-        )
-        .with_fix("fetch it yourself and install the folder: gsdctl install ./folder", &[])
-        .with_fix("or use the git repository behind it: gsdctl install https://host/repo.git#tag", &[])),
     }
+}
+
+/// Reads a source spec.
+///
+/// # Errors
+/// The rule that it breaks, and the form that was meant.
+pub(crate) fn parse(raw: &str) -> Result<SourceSpec, WireError> {
+    SourceSpec::parse(raw).map_err(|refusal| {
+        let error = WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", printable(raw)));
+        if refusal.hint.is_empty() { error } else { error.with_fix(refusal.hint, &[]) }
+    })
 }
 
 /// A source as a person may see it and a log may keep it: no credentials, and nothing behind a question mark, which

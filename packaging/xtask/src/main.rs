@@ -1,4 +1,4 @@
-//! Developer tasks: `cargo xtask try | install | uninstall | bench | soak | hosts`.
+//! Developer tasks: `cargo xtask try | install | uninstall | bench | soak | index | registries | hosts`.
 //!
 //! Nothing here is part of the product. Each task works in folders of its own and leaves the person's home alone,
 //! except `install` and `uninstall`, which say what they write.
@@ -9,8 +9,10 @@
 mod bench;
 mod failure;
 mod hosts;
+mod index;
 mod install;
 mod programs;
+mod registries;
 mod soak;
 mod throwaway;
 mod transcript;
@@ -43,6 +45,10 @@ enum Task {
     Bench(bench::Arguments),
     /// Interrupt the daemon at thousands of random moments
     Soak(soak::Arguments),
+    /// Build the index of a named registry out of a folder of bundles, or add to one
+    Index(index::Arguments),
+    /// Install from real registries and web servers on loopback
+    Registries(registries::Arguments),
     /// Drive a real host program with a scripted model and look at what our installation does to it
     Hosts(hosts::Arguments),
 }
@@ -54,6 +60,8 @@ fn main() -> ExitCode {
         Task::Uninstall(arguments) => install::uninstall(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Soak(arguments) => soak::run(&arguments),
+        Task::Index(arguments) => index::run(&arguments),
+        Task::Registries(arguments) => registries::run(&arguments),
         Task::Hosts(arguments) => hosts::run(&arguments),
     };
     match outcome {

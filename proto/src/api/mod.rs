@@ -9,13 +9,16 @@ use crate::method::{Effect, Method, Subscription};
 
 pub mod capability;
 pub mod command;
+pub mod config;
 pub mod daemon;
 pub mod hook;
 pub mod ledger;
 pub mod loop_hooks;
 pub mod manifest;
+pub mod outdated;
 pub mod registry;
 pub mod runtime;
+pub mod source;
 
 /// Every method with its effect; subscriptions are listed by their opening and closing calls.
 ///
@@ -54,6 +57,15 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<command::Resolve>(),
     row::<command::McpResolve>(),
     row::<runtime::List>(),
+    row::<source::Parse>(),
+    row::<source::Hash>(),
+    row::<source::Resolve>(),
+    row::<source::Inspect>(),
+    row::<outdated::Outdated>(),
+    row::<config::List>(),
+    row::<config::Get>(),
+    row::<config::Set>(),
+    row::<config::Unset>(),
 ];
 
 const fn row<M: Method>() -> (&'static str, Effect) {

@@ -18,6 +18,7 @@ mod subject;
 mod world;
 
 pub use explanation::{Explanation, Fix, Party, Predicate, Verdict};
+pub(crate) use nearby::{MAX_COMPARED, distance};
 pub use subject::{Subject, SubjectKind};
 pub use world::{ConfigNames, Executable, Found, World};
 

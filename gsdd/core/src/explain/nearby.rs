@@ -8,7 +8,7 @@ use crate::registry::LoopPoint;
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Longest name that is compared, in characters; a longer one is no slip of the hand.
-const MAX_COMPARED: usize = 64;
+pub(crate) const MAX_COMPARED: usize = 64;
 
 pub(super) fn nearby(world: &World<'_>, subject: &Subject) -> Vec<String> {
     let wanted: Vec<char> = subject.name.to_lowercase().chars().take(MAX_COMPARED + 1).collect();
@@ -49,7 +49,7 @@ fn names<'a>(world: &World<'a>) -> Vec<(SubjectKind, &'a str)> {
 }
 
 /// Least number of characters to insert, remove or replace.
-fn distance(one: &[char], other: &[char]) -> usize {
+pub(crate) fn distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {
         let mut corner = i;

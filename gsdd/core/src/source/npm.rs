@@ -1,5 +1,7 @@
 //! Packages of an npm registry: names and selectors, nothing that npm would resolve to something else.
 
+use semver::{Version, VersionReq};
+
 use super::refusal::{SpecRefusal, SpecRefusalKind};
 
 /// Which version of a package is meant.
@@ -24,6 +26,41 @@ impl NpmSelector {
             Self::Exact(text) | Self::Range(text) | Self::Tag(text) => text,
         }
     }
+
+    /// The range that it stands for, in npm's reading: a bare partial version means everything that begins so.
+    /// `None` for anything but [`NpmSelector::Range`].
+    #[must_use]
+    pub fn range(&self) -> Option<VersionReq> {
+        match self {
+            Self::Range(text) => npm_range(text),
+            Self::None | Self::Exact(_) | Self::Tag(_) => None,
+        }
+    }
+
+    /// Whether `version` is one that this selector may lead to.
+    #[must_use]
+    pub fn admits(&self, version: &str) -> bool {
+        let Ok(version) = Version::parse(version) else { return false };
+        match self {
+            Self::None => true,
+            Self::Tag(tag) => tag == "latest",
+            Self::Exact(exact) => Version::parse(exact).is_ok_and(|exact| exact == version),
+            Self::Range(text) => npm_range(text).is_some_and(|range| range.matches(&version)),
+        }
+    }
+}
+
+/// Reads a range of the forms that a spec may have.
+pub(super) fn npm_range(raw: &str) -> Option<VersionReq> {
+    let bare = raw.strip_prefix('v').unwrap_or(raw);
+    let has_operator = bare.starts_with(['^', '~', '*', 'x', 'X']);
+    let is_wild = bare.contains(['x', 'X', '*']);
+    let text = match bare.split('.').count() {
+        _ if has_operator || is_wild => bare.replace(['X', 'x'], "*"),
+        3 => format!("={bare}"),
+        _ => format!("~{bare}"),
+    };
+    VersionReq::parse(&text).ok()
 }
 
 /// Reads what follows `npm:`.
@@ -62,14 +99,14 @@ fn is_name_part(part: &str) -> bool {
         && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~'))
 }
 
-fn read_selector(raw: &str) -> Option<NpmSelector> {
+pub(super) fn read_selector(raw: &str) -> Option<NpmSelector> {
     if !raw
         .bytes()
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'^' | b'~' | b'*' | b'_'))
     {
         return None;
     }
-    if semver::Version::parse(raw).is_ok() {
+    if Version::parse(raw).is_ok() {
         return Some(NpmSelector::Exact(raw.to_owned()));
     }
     let core = raw.trim_start_matches(['^', '~']);
@@ -92,9 +129,38 @@ fn read_selector(raw: &str) -> Option<NpmSelector> {
     is_tag.then(|| NpmSelector::Tag(raw.to_owned()))
 }
 
+/// The selector of a text after `@`; an empty one is none.
+#[cfg(test)]
+pub(super) fn read_selector_or_none(raw: &str) -> Option<NpmSelector> {
+    if raw.is_empty() { Some(NpmSelector::None) } else { read_selector(raw) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partial_versions_read_as_npm_reads_them() {
+        for (range, inside, outside) in [
+            ("1", "1.9.0", "2.0.0"),
+            ("1.2", "1.2.9", "1.3.0"),
+            ("v1.2.3", "1.2.3", "1.2.4"),
+            ("1.x", "1.9.0", "2.0.0"),
+            ("1.2.X", "1.2.9", "1.3.0"),
+            ("^0.2.3", "0.2.9", "0.3.0"),
+            ("^0", "0.9.0", "1.0.0"),
+            ("^0.0.3", "0.0.3", "0.0.4"),
+            ("~1", "1.9.0", "2.0.0"),
+            ("~1.2.3", "1.2.9", "1.3.0"),
+            ("*", "7.0.0", "8.0.0-rc.1"),
+            ("^1.2.3-rc.1", "1.2.3-rc.2", "1.2.4-rc.1"),
+            ("^1.2.3-rc.1", "1.9.0", "2.0.0"),
+        ] {
+            let selector = read_selector(range).unwrap();
+            assert!(selector.admits(inside), "{range} {inside}");
+            assert!(!selector.admits(outside), "{range} {outside}");
+        }
+    }
 
     #[test]
     fn selectors_are_told_apart() {

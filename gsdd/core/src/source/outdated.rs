@@ -6,13 +6,13 @@
 //! Source: ADR-1244 D3 and D6, lifecycle formats section 15.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
-use semver::{Version, VersionReq};
+use semver::Version;
 
 use super::compat::compare_cores;
 use super::git_ref::GitRef;
 use super::npm::NpmSelector;
+use super::packument::Packument;
 use super::spec::SourceSpec;
 
 /// What has to be asked.
@@ -45,6 +45,8 @@ pub enum PeekPlan {
         name: String,
         /// The registry; the default one when absent.
         registry: Option<String>,
+        /// Which versions count.
+        selector: Option<String>,
     },
     /// The manifest in a folder; read with [`from_version`].
     Manifest {
@@ -128,7 +130,9 @@ pub fn plan_peek(recorded: &str) -> PeekPlan {
         Ok(SourceSpec::Registry { selector: Some(version), .. }) if Version::parse(&version).is_ok() => {
             PeekPlan::Answered(Peek { status: PeekStatus::Pinned, version: Some(version) })
         }
-        Ok(SourceSpec::Registry { name, registry, .. }) => PeekPlan::Registry { name, registry },
+        Ok(SourceSpec::Registry { name, registry, selector }) => {
+            PeekPlan::Registry { name, registry, selector }
+        }
         Ok(SourceSpec::Oci { digest: Some(_), .. }) => answered(PeekStatus::Pinned),
         Ok(SourceSpec::Oci { .. }) => answered(PeekStatus::Unknown),
         Ok(SourceSpec::Npm { selector: NpmSelector::Exact(version), .. }) => {
@@ -154,6 +158,17 @@ pub fn from_git_tags(refs: &str) -> Peek {
     Peek::found(highest(releases).map(str::to_owned))
 }
 
+/// The tag of a release in a list of refs: the version itself, or with a `v` in front.
+#[must_use]
+pub fn tag_of<'r>(refs: &'r str, version: &str) -> Option<&'r str> {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    // What is no version could be anything, and the name goes to git.
+    Version::parse(version).ok()?;
+    ref_names(refs)
+        .filter_map(|name| name.strip_prefix("refs/tags/"))
+        .find(|tag| tag.strip_prefix('v').unwrap_or(tag) == version)
+}
+
 /// Reads a list of refs: a name that only tags have is pinned, anything else can't be compared.
 #[must_use]
 pub fn from_git_ref(refs: &str) -> Peek {
@@ -168,24 +183,13 @@ pub fn from_git_ref(refs: &str) -> Peek {
     Peek::of(if tags && !others { PeekStatus::Pinned } else { PeekStatus::Unknown })
 }
 
-/// Reads versions and tags of a package: the tag for a tag, the highest version inside for a range.
+/// Reads what a registry says about a package: the version that an update would take.
 #[must_use]
-pub fn from_npm<'v>(
-    selector: &NpmSelector,
-    versions: impl IntoIterator<Item = &'v str>,
-    tags: &BTreeMap<String, String>,
-) -> Peek {
-    let tagged = |tag: &str| tags.get(tag).filter(|version| Version::parse(version).is_ok()).cloned();
+pub fn from_npm(selector: &NpmSelector, packument: &Packument, runs_here: impl Fn(&str) -> bool) -> Peek {
     match selector {
-        NpmSelector::None => Peek::found(tagged("latest")),
-        NpmSelector::Tag(tag) => Peek::found(tagged(tag)),
         NpmSelector::Exact(version) => Peek { status: PeekStatus::Pinned, version: Some(version.clone()) },
-        NpmSelector::Range(range) => {
-            let Some(range) = npm_range(range) else { return Peek::of(PeekStatus::Unknown) };
-            let inside = versions.into_iter().filter_map(|version| Version::parse(version).ok());
-            Peek::found(
-                inside.filter(|version| range.matches(version)).max().map(|version| version.to_string()),
-            )
+        NpmSelector::None | NpmSelector::Tag(_) | NpmSelector::Range(_) => {
+            Peek::found(packument.choose(selector, runs_here).taken)
         }
     }
 }
@@ -210,19 +214,6 @@ pub fn freshness(peek: &Peek, installed: &str) -> Freshness {
     }
 }
 
-/// The npm reading of a selector: a bare partial version means everything that begins so.
-fn npm_range(raw: &str) -> Option<VersionReq> {
-    let bare = raw.strip_prefix('v').unwrap_or(raw);
-    let has_operator = bare.starts_with(['^', '~', '*', 'x', 'X']);
-    let is_wild = bare.contains(['x', 'X', '*']);
-    let text = match bare.split('.').count() {
-        _ if has_operator || is_wild => bare.replace(['X', 'x'], "*"),
-        3 => format!("={bare}"),
-        _ => format!("~{bare}"),
-    };
-    VersionReq::parse(&text).ok()
-}
-
 fn ref_names(refs: &str) -> impl Iterator<Item = &str> {
     refs.lines()
         .filter_map(|line| line.split_once('\t'))
@@ -245,24 +236,6 @@ fn highest<'v>(versions: impl Iterator<Item = &'v str>) -> Option<&'v str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn partial_versions_read_as_npm_reads_them() {
-        for (range, inside, outside) in [
-            ("1", "1.9.0", "2.0.0"),
-            ("1.2", "1.2.9", "1.3.0"),
-            ("v1.2.3", "1.2.3", "1.2.4"),
-            ("1.x", "1.9.0", "2.0.0"),
-            ("1.2.X", "1.2.9", "1.3.0"),
-            ("^0.2.3", "0.2.9", "0.3.0"),
-            ("~1", "1.9.0", "2.0.0"),
-            ("*", "7.0.0", "8.0.0-rc.1"),
-        ] {
-            let range = npm_range(range).unwrap();
-            assert!(range.matches(&Version::parse(inside).unwrap()), "{range} {inside}");
-            assert!(!range.matches(&Version::parse(outside).unwrap()), "{range} {outside}");
-        }
-    }
 
     #[test]
     fn rows_compare_cores() {

@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a panic is the report")]
 
 mod checks;
+mod sources;
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -131,6 +132,62 @@ const RANGES: &[&str] = &[
     "é",
 ];
 
+const PACKUMENTS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"name\":\"p\",",
+    "\"dist-tags\":{\"latest\":\"1.0.0\"},",
+    "\"versions\":{",
+    "\"1.0.0\":",
+    "\"1.1.0-rc.1\":",
+    "{\"dist\":{\"tarball\":\"https://h.example/a\"}}",
+    "{\"engines\":{\"gsd\":\">=9\"}}",
+    "{\"deprecated\":true}",
+    "5",
+    "null",
+    "\"x\"",
+];
+
+const NPMRC: &[&str] = &[
+    "registry",
+    "@acme:registry",
+    "=",
+    "\n",
+    " ",
+    "https://registry.npmjs.org/",
+    "https://evil.example/",
+    "//",
+    "evil.example",
+    "registry.npmjs.org",
+    "/:_authToken",
+    "${NPM_TOKEN}",
+    "cafile",
+    "strict-ssl",
+    "\"",
+    "'",
+    ";",
+    "#",
+    "[x]",
+    "\\",
+];
+
+const ENTRIES: &[&str] = &[
+    "{\"format\":1,\"name\":\"a\",\"versions\":[",
+    "]}",
+    ",",
+    "{\"version\":\"1.0.0\",\"source\":\"git+https://h.example/r#0123456789abcdef0123456789abcdef01234567\",\"contentHash\":\"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\"",
+    ",\"yanked\":true",
+    ",\"engines\":{\"gsd\":\">=2\"}",
+    "}",
+    "null",
+    "{",
+    "\"version\":",
+];
+
 const PAX: &[&str] = &[
     "12 path=a/b\n",
     "10 path=x\n",
@@ -212,6 +269,28 @@ proptest! {
     #[test]
     fn any_bytes_are_read_as_a_range(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         checks::range(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_answered_as_what_a_source_sends(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        sources::packument(&bytes);
+        sources::npmrc(&bytes);
+        sources::index_entry(&bytes);
+    }
+
+    #[test]
+    fn almost_packuments_are_chosen_from(bytes in pieces(PACKUMENTS)) {
+        sources::packument(&bytes);
+    }
+
+    #[test]
+    fn settings_of_a_project_add_no_host(bytes in pieces(NPMRC)) {
+        sources::npmrc(&bytes);
+    }
+
+    #[test]
+    fn almost_entries_are_chosen_from(bytes in pieces(ENTRIES)) {
+        sources::index_entry(&bytes);
     }
 
     #[test]

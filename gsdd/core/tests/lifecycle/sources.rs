@@ -6,6 +6,7 @@ use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::is_manifest_integrity;
 use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::outdated::{PeekPlan, PeekStatus, from_git_ref, from_git_tags, from_npm, plan_peek};
+use gsdd_core::source::packument::Packument;
 use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
 use gsdd_core::source::{GitRef, NpmSelector, PathStyle, Pin, SourceSpec};
 use serde_json::{Value, json};
@@ -153,8 +154,11 @@ pub(crate) fn outdated_peek() -> Suite {
                     .map(|line| line.rsplit_once(' ').map_or(line, |(_, version)| version.trim_matches('\'')))
                     .collect();
                 let tag = if selector == NpmSelector::None { "latest" } else { selector.as_str() };
-                let tags = versions.iter().map(|version| (tag.to_owned(), (*version).to_owned())).collect();
-                from_npm(&selector, versions, &tags)
+                let offered: serde_json::Map<String, Value> =
+                    versions.iter().map(|version| ((*version).to_owned(), json!({}))).collect();
+                let document = json!({"dist-tags": {tag: versions.last()}, "versions": offered});
+                let packument = Packument::read(document.to_string().as_bytes(), "p").unwrap();
+                from_npm(&selector, &packument, |_| true)
             }
             PeekPlan::Registry { .. } => return Some((expected, "asks the registry".to_owned())),
             PeekPlan::Manifest { .. } => return None,

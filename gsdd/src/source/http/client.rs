@@ -1,5 +1,6 @@
 //! Clients, made when they are first needed: one for each way out.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +37,13 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    pub(super) fn new(ctx: &Context, policy: NetworkPolicy) -> Result<Self, WireError> {
+    pub(super) fn new(
+        ctx: &Context,
+        policy: NetworkPolicy,
+        further_roots: Option<&Path>,
+    ) -> Result<Self, WireError> {
         Ok(Self {
-            tls: roots::settings(ctx)?,
+            tls: roots::settings(ctx, further_roots)?,
             proxies: proxies(ctx)?,
             policy,
             lookup: Arc::new(System),

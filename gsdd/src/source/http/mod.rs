@@ -160,7 +160,7 @@ impl std::fmt::Debug for Http {
 }
 
 impl Http {
-    /// The network for the caller of `ctx`.
+    /// The network for the caller of `ctx`; `further_roots` is a file of certificates that they trust besides.
     ///
     /// # Errors
     /// When the caller's proxy or root certificates can't be used.
@@ -169,8 +169,9 @@ impl Http {
         policy: NetworkPolicy,
         known: KnownRegistries,
         watch: Watch,
+        further_roots: Option<&std::path::Path>,
     ) -> Result<Self, WireError> {
-        Ok(Self { clients: Clients::new(ctx, policy)?, known, watch })
+        Ok(Self { clients: Clients::new(ctx, policy, further_roots)?, known, watch })
     }
 
     /// Gets a document. Any status that is not a success is an error.

@@ -1,4 +1,5 @@
-//! Whom to believe: the authorities of the machine, and those in the file that the caller's `SSL_CERT_FILE` names.
+//! Whom to believe: the authorities of the machine, those in the file that the caller's `SSL_CERT_FILE` names, and for an
+//! npm registry those in the `cafile` of their own `.npmrc`.
 //!
 //! Variables of the daemon's own environment, and variables that switch checks off, are not looked at (T69).
 
@@ -16,8 +17,8 @@ use crate::fs::bounded_read::{self, MAX_FILE};
 /// The TLS settings of a caller.
 ///
 /// # Errors
-/// When `SSL_CERT_FILE` names something that holds no certificates.
-pub(super) fn settings(ctx: &Context) -> Result<ClientConfig, WireError> {
+/// When a file that the caller names holds no certificates.
+pub(super) fn settings(ctx: &Context, further: Option<&Path>) -> Result<ClientConfig, WireError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let setup = |error: &dyn std::fmt::Display| {
         WireError::new(Code::Internal, format!("TLS can't be set up: {error}"))
@@ -25,19 +26,22 @@ pub(super) fn settings(ctx: &Context) -> Result<ClientConfig, WireError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| setup(&error))?;
-    let further = match ctx.env.get("SSL_CERT_FILE").filter(|file| !file.is_empty()) {
-        Some(file) => named_by_caller(&ctx.cwd.join(file))?,
+    let mut certificates = match ctx.env.get("SSL_CERT_FILE").filter(|file| !file.is_empty()) {
+        Some(file) => named_by_caller("SSL_CERT_FILE", &ctx.cwd.join(file))?,
         None => Vec::new(),
     };
-    believing(builder, further, &provider).map_err(|error| setup(&error))
+    if let Some(file) = further {
+        certificates.extend(named_by_caller("cafile of your .npmrc", file)?);
+    }
+    believing(builder, certificates, &provider).map_err(|error| setup(&error))
 }
 
-fn named_by_caller(file: &Path) -> Result<Vec<CertificateDer<'static>>, WireError> {
+fn named_by_caller(setting: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, WireError> {
     let refused = |why: String| {
-        WireError::new(Code::UsageInvalid, "the file that SSL_CERT_FILE names can't be used")
+        WireError::new(Code::UsageInvalid, format!("the file that {setting} names can't be used"))
             .caused_by(why)
             .at_file(file)
-            .with_fix("name a file of certificates in PEM form, or unset SSL_CERT_FILE", &[])
+            .with_fix(format!("name a file of certificates in PEM form, or take {setting} away"), &[])
     };
     let bytes = bounded_read::read(file, MAX_FILE).map_err(|failure| refused(failure.to_string()))?;
     let certificates = read_pem(&bytes);

@@ -60,7 +60,7 @@ impl Bench {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let watch = Watch::new(self.cancel.clone());
-        let mut http = Http::new(&self.ctx, self.policy.clone(), self.known.clone(), watch)?;
+        let mut http = Http::new(&self.ctx, self.policy.clone(), self.known.clone(), watch, None)?;
         if let Some(names) = &self.names {
             http.clients = http.clients.looking_up(Arc::clone(names));
         }

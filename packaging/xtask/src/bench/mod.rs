@@ -5,6 +5,7 @@
 
 mod composing;
 mod hooks;
+mod lookup;
 mod report;
 mod resting;
 mod timing;
@@ -22,6 +23,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(20..))]
     runs: u32,
 
+    /// Only this part
+    #[arg(long, value_enum, conflicts_with = "write")]
+    only: Option<Part>,
+
     /// Write the table to docs/benchmarks.md
     #[arg(long)]
     write: bool,
@@ -35,6 +40,19 @@ pub(crate) struct Arguments {
     programs: Option<std::path::PathBuf>,
 }
 
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Hook calls
+    Hooks,
+    /// Composing and validating
+    Composing,
+    /// Looking up in a large index
+    Lookup,
+    /// The daemon at rest
+    Resting,
+}
+
 /// Measures, and prints the table.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let built = tempfile::tempdir().doing("making a temporary folder")?;
@@ -46,12 +64,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     };
     let mut rows = Vec::new();
-    println!("hook calls, {} rounds …", arguments.runs);
-    rows.extend(hooks::measure(&folder, arguments.runs)?);
-    println!("composing …");
-    rows.extend(composing::measure(&folder)?);
-    println!("the daemon at rest …");
-    rows.extend(resting::measure(&folder)?);
+    let wanted = |part| arguments.only.is_none_or(|only| only == part);
+    if wanted(Part::Hooks) {
+        println!("hook calls, {} rounds …", arguments.runs);
+        rows.extend(hooks::measure(&folder, arguments.runs)?);
+    }
+    if wanted(Part::Composing) {
+        println!("composing …");
+        rows.extend(composing::measure(&folder)?);
+    }
+    if wanted(Part::Lookup) {
+        println!("looking up …");
+        rows.extend(lookup::measure(&folder)?);
+    }
+    if wanted(Part::Resting) {
+        println!("the daemon at rest …");
+        rows.extend(resting::measure(&folder)?);
+    }
     println!("\n{}", report::table(&rows));
     if arguments.write {
         let path = programs::repository().join("docs/benchmarks.md");

@@ -71,6 +71,9 @@ pub(super) fn document(rows: &[Row], runs: u32) -> String {
            judging 500 or 1,000 manifests with their fragments, and composing them with the first-party ones. One changed\n  \
            bundle: the same question to a process that knows the set, minus that question when nothing changed.\n\
          - **Validating.** A `manifest.validate` with a manifest of ordinary size, minus one without any.\n\
+         - **Looking up.** `source.resolve` in a daemon, from a request's arrival to its answer: the configuration is read,\n  \
+           a TLS connection is made, one file of an index with 100,000 is fetched from a stock web server on loopback, and a\n  \
+           version is chosen. Nothing is kept from one lookup to the next.\n\
          - **At rest.** Memory is the resident set after the set with 500 overlays has been composed and asked for. Wake-ups\n  \
            are voluntary context switches of all threads over five seconds in which nobody asks, in the quietest of three.\n\n\
          `cargo xtask bench --check` ends with an error when a target is missed by more than a quarter. A p99 on a machine\n\

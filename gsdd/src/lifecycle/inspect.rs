@@ -1,0 +1,118 @@
+//! Looking at a bundle without wanting it: fetched or read, judged, disclosed, thrown away.
+//!
+//! Source: interface section 11 (`inspect`).
+
+use gsd_proto::{Context, WireError};
+use gsdd_core::compose::Scope;
+use gsdd_core::ids::CapabilityId;
+use gsdd_core::json;
+use gsdd_core::manifest::assess;
+use gsdd_core::text::shown;
+use gsdd_core::trust::{Disclosure, DisclosureLine, consent_digest, disclosure_signature};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::stage::facts_of;
+use super::{obtain, remove};
+use crate::engine::{Engine, Snapshot};
+use crate::fs::bundle_tree::BundleTree;
+use crate::source;
+use crate::store::{TakenFrom, shared_files};
+
+/// What to look at.
+pub(crate) struct InspectWish<'a> {
+    pub(crate) ctx: &'a Context,
+    /// A folder, a source, or the id of an installed capability.
+    pub(crate) what: &'a str,
+    pub(crate) scope: Option<Scope>,
+    pub(crate) offline: bool,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// What was seen.
+pub(crate) struct Inspected {
+    /// The manifest, of any shape.
+    pub(crate) manifest: Value,
+    pub(crate) source: String,
+    pub(crate) taken_from: TakenFrom,
+    pub(crate) problems: Vec<String>,
+    pub(crate) content_hash: String,
+    pub(crate) signature: String,
+    pub(crate) consent_digest: String,
+    pub(crate) disclosure: Vec<DisclosureLine>,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    /// What the source had to say, cleaned.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Looks. Blocks.
+///
+/// # Errors
+/// When there is nothing to look at.
+pub(crate) fn inspect(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    wish: &InspectWish<'_>,
+) -> Result<Inspected, WireError> {
+    let folder = wish.ctx.cwd.join(wish.what);
+    let installed = CapabilityId::parse(wish.what).ok().filter(|_| !folder.is_dir()).and_then(|id| {
+        remove::find_root(engine, snapshot, &id, wish.scope, "inspect").ok().map(|root| (id, root))
+    });
+    if let Some((id, root)) = installed {
+        let recorded = shared_files::read_ledger(&root.ledger())
+            .ok()
+            .flatten()
+            .and_then(|ledger| ledger.get(id.as_str()))
+            .map(|entry| entry.source)
+            .unwrap_or_default();
+        let live = root.bundle(&id);
+        let tree = obtain::in_place(engine, wish.ctx, &live, &recorded, &snapshot.project_root)?;
+        return Ok(seen(engine, &tree, recorded, TakenFrom::default(), Vec::new()));
+    }
+    let spec = if folder.is_dir() { folder.to_string_lossy().into_owned() } else { wish.what.to_owned() };
+    let spec = source::parse(&spec)?;
+    let caller = obtain::caller(engine, wish.ctx, &snapshot.project_root, wish.cancel.clone())?
+        .for_project((wish.scope == Some(Scope::Project)).then(|| snapshot.project_root.clone()))
+        .offline(wish.offline);
+    source::resolve::judge(&spec, &caller)?;
+    let fetched = source::fetch(&spec, &caller)?;
+    Ok(seen(engine, &fetched.tree, fetched.recorded, fetched.from, caller.notes()))
+}
+
+fn seen(
+    engine: &Engine,
+    tree: &BundleTree,
+    source: String,
+    taken_from: TakenFrom,
+    notes: Vec<String>,
+) -> Inspected {
+    let bytes = tree.file("capability.json").map(|file| file.bytes.as_slice());
+    let manifest = bytes.and_then(json::parse_lenient).unwrap_or(Value::Null);
+    let declared = manifest.get("id").and_then(Value::as_str).unwrap_or_default();
+    let problems = match bytes {
+        None => vec!["there is no capability.json at the root".to_owned()],
+        Some(bytes) => assess(declared, bytes, engine.base().contract())
+            .problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.rule.as_str(), shown(&problem.message)))
+            .collect(),
+    };
+    let mut disclosure = Disclosure::collect(&manifest);
+    disclosure.add_documents(tree.files.keys().map(String::as_str));
+    let content_hash = tree.content_hash();
+    let signature = disclosure_signature(&manifest);
+    Inspected {
+        problems,
+        consent_digest: consent_digest(&content_hash, &signature, &disclosure),
+        disclosure: disclosure.lines(&facts_of(tree)),
+        content_hash: content_hash.as_str().to_owned(),
+        signature,
+        files: tree.files.len() as u64,
+        bytes: tree.files.values().map(|file| file.bytes.len() as u64).sum(),
+        manifest,
+        source,
+        taken_from,
+        notes,
+    }
+}

@@ -1,0 +1,213 @@
+//! What would be taken from a source, and why, without taking it.
+
+use std::cmp::Ordering;
+
+use gsd_proto::{Code, WireError};
+use gsdd_core::source::choice::{Choice, Verdict};
+use gsdd_core::source::compat::compare_cores;
+use gsdd_core::source::outdated::{self, Peek, PeekPlan, PeekStatus, plan_peek};
+use gsdd_core::source::policy::POLICY_KEY;
+use gsdd_core::source::{GitRef, NpmSelector, SourceSpec};
+use gsdd_core::text::shown;
+use serde_json::Value;
+
+use super::{Caller, git, local, npm, printable, registry};
+
+/// What would be taken.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    /// The versions that were looked at; empty where a source has only one.
+    pub(crate) choice: Choice,
+    /// `None` when nothing may be taken.
+    pub(crate) taken: Option<Taken>,
+    pub(crate) title: Option<String>,
+    pub(crate) publisher: Option<String>,
+    pub(crate) publisher_key: Option<String>,
+}
+
+/// One content of a source.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) version: Option<String>,
+    /// A source that names exactly this content.
+    pub(crate) exact: Option<SourceSpec>,
+    pub(crate) commit: Option<String>,
+    pub(crate) url: Option<String>,
+    pub(crate) integrity: Option<String>,
+    pub(crate) content_hash: Option<String>,
+    pub(crate) attestation: Option<String>,
+}
+
+/// Resolves `spec`. Blocks.
+///
+/// # Errors
+/// When the source can't be asked, or the policy does not allow it.
+pub(crate) fn resolve(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Resolved, WireError> {
+    judge(spec, caller)?;
+    let one = |taken: Taken| Resolved { taken: Some(taken), ..Resolved::default() };
+    match spec {
+        SourceSpec::Local { path } => {
+            let manifest = local::manifest(path, caller)?;
+            let version = manifest.get("version").and_then(Value::as_str).map(str::to_owned);
+            Ok(one(Taken { version, exact: Some(spec.clone()), ..Taken::default() }))
+        }
+        SourceSpec::Git { url, parts, reference, subdir } => {
+            let commit = git::commit_of(url, parts, reference, caller)?;
+            let exact = SourceSpec::Git {
+                url: url.clone(),
+                parts: parts.clone(),
+                reference: GitRef::Commit(commit.clone()),
+                subdir: subdir.clone(),
+            };
+            Ok(one(Taken { exact: Some(exact), commit: Some(commit), ..Taken::default() }))
+        }
+        SourceSpec::Npm { name, selector } => npm::resolve(name, selector, caller),
+        SourceSpec::Registry { name, registry, selector } => {
+            registry::resolve(name, registry.as_deref(), selector.as_deref(), caller)
+        }
+        SourceSpec::Tarball { url, .. } => Ok(one(Taken { url: Some(printable(url)), ..Taken::default() })),
+        SourceSpec::Oci { tag, digest, .. } => Ok(one(Taken {
+            version: tag.clone(),
+            exact: digest.as_ref().map(|_| spec.clone()),
+            ..Taken::default()
+        })),
+    }
+}
+
+/// The source of exactly `version`, where `spec` leads to several and would accept that one.
+///
+/// # Errors
+/// When the source can't be asked.
+pub(crate) fn exactly(
+    spec: &SourceSpec,
+    version: &str,
+    caller: &Caller<'_>,
+) -> Result<Option<SourceSpec>, WireError> {
+    match spec {
+        SourceSpec::Git { url, parts, reference: GitRef::None, subdir } => {
+            let refs = git::refs(url, parts, &["refs/tags/*"], caller)?;
+            Ok(outdated::tag_of(&refs, version).map(|tag| SourceSpec::Git {
+                url: url.clone(),
+                parts: parts.clone(),
+                reference: GitRef::Tag(tag.to_owned()),
+                subdir: subdir.clone(),
+            }))
+        }
+        SourceSpec::Npm { name, selector }
+            if !matches!(selector, NpmSelector::Exact(_)) && selector.admits(version) =>
+        {
+            let exact = NpmSelector::Exact(version.to_owned());
+            let found = npm::resolve(name, &exact, caller)?.taken.is_some();
+            Ok(found.then(|| SourceSpec::Npm { name: name.clone(), selector: exact }))
+        }
+        SourceSpec::Registry { name, registry, selector: None } => {
+            let found = registry::resolve(name, registry.as_deref(), Some(version), caller)?.taken.is_some();
+            Ok(found.then(|| SourceSpec::Registry {
+                name: name.clone(),
+                registry: registry.clone(),
+                selector: Some(version.to_owned()),
+            }))
+        }
+        SourceSpec::Git { .. }
+        | SourceSpec::Npm { .. }
+        | SourceSpec::Registry { .. }
+        | SourceSpec::Local { .. }
+        | SourceSpec::Tarball { .. }
+        | SourceSpec::Oci { .. } => Ok(None),
+    }
+}
+
+/// Which version an update of a recorded source would take.
+///
+/// # Errors
+/// When the source can't be asked; the caller makes a row of it.
+pub(crate) fn peek(recorded: &str, caller: &Caller<'_>) -> Result<Peek, WireError> {
+    if let Ok(spec) = SourceSpec::parse(recorded) {
+        judge(&spec, caller)?;
+    }
+    match (plan_peek(recorded), SourceSpec::parse(recorded)) {
+        (PeekPlan::Answered(peek), _) => Ok(peek),
+        (PeekPlan::GitTags { .. }, Ok(SourceSpec::Git { url, parts, .. })) => {
+            Ok(outdated::from_git_tags(&git::refs(&url, &parts, &["refs/tags/*"], caller)?))
+        }
+        (PeekPlan::GitRef { name, .. }, Ok(SourceSpec::Git { url, parts, .. })) => {
+            Ok(outdated::from_git_ref(&git::refs(&url, &parts, &[&name], caller)?))
+        }
+        (PeekPlan::Npm { name, selector }, _) => {
+            let packument = npm::packument(&name, caller)?;
+            Ok(outdated::from_npm(&selector, &packument, |range| caller.runs(range)))
+        }
+        (PeekPlan::Registry { name, registry, selector }, _) => {
+            let resolved = registry::resolve(&name, registry.as_deref(), selector.as_deref(), caller)?;
+            let version = resolved.taken.and_then(|taken| taken.version);
+            Ok(outdated::from_version(version.as_deref()))
+        }
+        (PeekPlan::Manifest { path }, _) => {
+            let manifest = local::manifest(&path, caller)?;
+            Ok(outdated::from_version(manifest.get("version").and_then(Value::as_str)))
+        }
+        (PeekPlan::GitTags { .. } | PeekPlan::GitRef { .. }, _) => {
+            Ok(Peek { status: PeekStatus::Unknown, version: None })
+        }
+    }
+}
+
+/// Says it when the newest version was passed over because of the GSD that it needs.
+pub(super) fn note_passed_over(name: &str, choice: &Choice, caller: &Caller<'_>) {
+    let Some(taken) = &choice.taken else { return };
+    if let Some((version, range)) = choice.passed_over_for_gsd()
+        && compare_cores(version, taken) == Ordering::Greater
+    {
+        caller.note(format!(
+            "{} {} needs GSD {}, this is GSD {}; {} is taken instead",
+            shown(name),
+            shown(version),
+            shown(range),
+            caller.gsd,
+            shown(taken)
+        ));
+    }
+}
+
+/// The answer when none of the offered versions may be taken.
+pub(super) fn nothing_to_take(name: &str, choice: &Choice) -> WireError {
+    let fits_elsewhere = choice.considered.iter().any(|row| matches!(row.verdict, Verdict::NeedsGsd(_)));
+    let code = if fits_elsewhere { Code::CompatEngines } else { Code::NotFound };
+    let mut error = WireError::new(code, format!("{} has no version to take", shown(name)));
+    for row in choice.considered.iter().filter(|row| row.verdict != Verdict::NotSelected).take(10) {
+        error = error.caused_by(format!("{}: {}", shown(&row.version), shown(&row.verdict.reason())));
+    }
+    if choice.considered.is_empty() {
+        error = error.caused_by("none is published");
+    } else if error.cause.is_empty() {
+        let offered: Vec<String> = choice.considered.iter().take(5).map(|row| shown(&row.version)).collect();
+        error = error.caused_by(format!("the newest ones are {}", offered.join(", ")));
+    }
+    error
+}
+
+/// Whether the list of known registries allows a source.
+///
+/// # Errors
+/// When it does not, or when the source is a registry that nobody configured.
+pub(crate) fn judge(spec: &SourceSpec, caller: &Caller<'_>) -> Result<(), WireError> {
+    let place = match spec {
+        SourceSpec::Registry { registry, .. } => Some(registry::place(registry.as_deref(), caller)?),
+        _ => None,
+    };
+    let host = match &place {
+        // A folder of this machine is this machine; what its entries name is judged when it is fetched.
+        Some(place) if place.host().is_none() => return Ok(()),
+        Some(place) => place.host(),
+        None => None,
+    };
+    caller.known.judge(spec, host).map_err(|block| {
+        let told = spec.host().or(host).map_or_else(|| spec.recorded(), str::to_owned);
+        WireError::new(
+            Code::PolicySourceBlocked,
+            format!("{} may not be installed from: {block}", shown(&told)),
+        )
+        .caused_by(format!("{POLICY_KEY} of this project"))
+        .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
+    })
+}
