@@ -15,5 +15,6 @@ mod shared_file;
 mod tampering;
 mod together;
 mod update;
+mod waiting;
 mod watching;
 mod without_daemon;

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gsdd_core::lifecycle::{Plan, Step};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use super::undo;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
 use crate::fs::fault::{self, Spot};
+use crate::patience::Patience;
 use crate::store::{ScopeRoot, UpstreamLock, clock, shared_files};
 
 /// A journal holds file contents, so it may be larger than a file.
@@ -22,6 +24,8 @@ const MAX_JOURNAL: u64 = 256 * 1024 * 1024;
 
 /// Where the lock is noted that is about to be taken.
 const LOCK_NOTE: &str = "lock.note";
+/// How long recovery waits for upstream.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// In the name of an entry: its commit point was passed.
 const COMMITTED: &str = "committed";
 /// A path, as JSON.
@@ -213,9 +217,9 @@ fn lock_of(plan: &Plan) -> Option<UpstreamLock> {
     if !bundles.is_dir() {
         return None;
     }
-    UpstreamLock::mutation(&bundles)
-        .inspect_err(|busy| tracing::warn!(%busy, "settled without the lock"))
-        .ok()
+    // Recovery can't be put off: whoever is at work waits for us as we do for them.
+    let taken = Patience::of(LOCK_PATIENCE).spend(|| UpstreamLock::mutation(&bundles))?;
+    taken.inspect_err(|busy| tracing::warn!(%busy, "settled without the lock")).ok()
 }
 
 /// A folder is made private first and opened up then; a crash in between is made good here.

@@ -8,6 +8,7 @@ mod first_party;
 mod roots;
 mod scan;
 mod snapshot;
+mod turns;
 mod writer;
 
 pub(crate) use bundles::{NotRunnable, Runnable, read_fragment};
