@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
 mod bad_input;
+mod bad_records;
 mod commands;
 mod consent;
 mod git_source;

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::stage::Staged;
 use super::wiring::{self, WiringPlan, missing_folders};
-use super::{from_ledger, from_state, produced, targets};
+use super::{from_consent, from_ledger, from_state, produced, targets};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::store::{OwnState, ScopeRoot, Taken, TargetKey, clock, shared_files};
@@ -127,7 +127,7 @@ pub(crate) fn plan_install(
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
     let replaced =
         builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
-    builder.consent(engine, staged, &entry, &mut state);
+    builder.consent(engine, staged, &entry, &mut state)?;
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
         builder.roots.extend(wiring.roots.iter().cloned());
@@ -492,15 +492,24 @@ impl Builder {
         has_live.then_some(backup)
     }
 
-    fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
+    fn consent(
+        &mut self,
+        engine: &Engine,
+        staged: &Staged,
+        entry: &Entry,
+        state: &mut OwnState,
+    ) -> Result<(), WireError> {
         if staged.root.scope != Scope::Project {
-            return;
+            return Ok(());
         }
         let store = engine.places().consent_store();
         let root =
             std::fs::canonicalize(&staged.project_root).unwrap_or_else(|_| staged.project_root.clone());
         let root = root.to_string_lossy().into_owned();
-        let (consents, _) = shared_files::read_consent(&store);
+        let (consents, refused) = shared_files::read_consent(&store);
+        if let Some(reason) = refused {
+            return Err(from_consent(&store, &reason));
+        }
         let record = shared_files::consent_record(
             &root,
             &staged.id,
@@ -517,6 +526,7 @@ impl Builder {
             id: staged.id.to_string(),
             after: Some(record),
         });
+        Ok(())
     }
 
     /// The launcher that registrations name, kept pointing at the installed client (D-04).

@@ -14,7 +14,7 @@ mod wiring;
 
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
-pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
+pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};

@@ -12,7 +12,7 @@ use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
 use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
-use super::{from_ledger, from_state};
+use super::{from_consent, from_ledger, from_state};
 use super::{presumed, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
@@ -127,7 +127,7 @@ pub(crate) fn plan_remove(
         roots.push(places.launcher());
         steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
     }
-    revoke(engine, snapshot, &root, &id, &mut steps, &mut roots);
+    revoke(engine, snapshot, &root, &id, &mut steps, &mut roots)?;
 
     let taken = state.taken.remove(&OwnState::taken_key(&root.dir, id.as_str()));
     let mut folders = Vec::new();
@@ -296,13 +296,16 @@ fn revoke(
     id: &CapabilityId,
     steps: &mut Vec<Step>,
     roots: &mut Vec<PathBuf>,
-) {
+) -> Result<(), WireError> {
     if root.scope != Scope::Project {
-        return;
+        return Ok(());
     }
     let store = engine.places().consent_store();
     let project = real(&snapshot.project_root);
-    let (consents, _) = shared_files::read_consent(&store);
+    let (consents, refused) = shared_files::read_consent(&store);
+    if let Some(reason) = refused {
+        return Err(from_consent(&store, &reason));
+    }
     if let Some(record) = consents.find(&project, id.as_str()) {
         roots.push(store.clone());
         steps.push(Step::Consent {
@@ -313,4 +316,5 @@ fn revoke(
             after: None,
         });
     }
+    Ok(())
 }
