@@ -114,19 +114,18 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     let tools = &Tools { umask, ..*tools };
     let is_noted = entry.to_string_lossy().ends_with(&format!(".{COMMITTED}.json"));
     let mut finished = is_noted || committed(&plan);
-    let mut left;
+    let left;
     remove_leftovers(&plan);
     let lock = lock_of(&plan);
     if finished {
-        left = finish(&plan, tools);
-        // What can't be finished is taken back, as it would have been without the interruption.
-        if !left.is_empty() && !is_noted {
-            let stays = undo::undo(&plan.steps, tools);
-            finished = !stays.is_empty();
-            if !finished {
-                left = stays;
+        left = match finish(&plan, tools) {
+            // What can't be finished is taken back, as it would have been without the interruption.
+            Finish::Stuck(_) if !is_noted => {
+                finished = false;
+                undo::undo(&plan.steps, tools)
             }
-        }
+            Finish::Done(left) | Finish::Stuck(left) => left,
+        };
     } else if is_overtaken(&plan) {
         left = undo::undo(&without_swap(&plan.steps), tools);
     } else {
@@ -143,14 +142,27 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     Some(Recovered { id: plan.id, finished, left })
 }
 
-/// Does everything from the commit point on; returns a line for each step that could not be done.
-fn finish(plan: &Plan, tools: &Tools<'_>) -> Vec<String> {
-    let steps = plan.steps.get(plan.commit_at()..).unwrap_or_default();
-    let failed = |step: &Step| {
-        let done = perform(step, tools).and_then(|()| open_up(step, tools.umask));
-        done.err().map(|error| format!("{}: {error}", step.describe()))
-    };
-    steps.iter().filter_map(failed).collect()
+/// Does everything from the commit point on; returns a line for each step that could not be done. After the first that
+/// is more than tidying up nothing is done any more: what is tidied up is needed to take it all back.
+fn finish(plan: &Plan, tools: &Tools<'_>) -> Finish {
+    let mut left = Vec::new();
+    for step in plan.steps.get(plan.commit_at()..).unwrap_or_default() {
+        if let Err(error) = perform(step, tools).and_then(|()| open_up(step, tools.umask)) {
+            left.push(format!("{}: {error}", step.describe()));
+            if !step.is_tidying() {
+                return Finish::Stuck(left);
+            }
+        }
+    }
+    Finish::Done(left)
+}
+
+/// What came of going forward, with what could not be done.
+enum Finish {
+    /// Nothing but litter is left.
+    Done(Vec<String>),
+    /// A step is in the way of something.
+    Stuck(Vec<String>),
 }
 
 /// Notes which lock file is about to be created, so that it is found again if its holder dies before its plan is
@@ -180,7 +192,8 @@ fn clear_noted_lock(folder: &Path) {
 fn remove_leftovers(plan: &Plan) {
     for step in &plan.steps {
         match step {
-            Step::WriteFile { path, .. } | Step::Link { path, .. } => {
+            // To take a removal back means to write.
+            Step::WriteFile { path, .. } | Step::RemoveFile { path, .. } | Step::Link { path, .. } => {
                 atomic::remove_unfinished(path);
             }
             Step::Ledger { path, .. } => {
@@ -201,8 +214,7 @@ fn remove_leftovers(plan: &Plan) {
             | Step::PlaceTree { .. }
             | Step::Move { .. }
             | Step::DropTree { .. }
-            | Step::DropFolder { .. }
-            | Step::RemoveFile { .. } => {}
+            | Step::DropFolder { .. } => {}
         }
     }
 }

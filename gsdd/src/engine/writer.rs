@@ -432,6 +432,10 @@ impl Engine {
         if unseen.is_empty() {
             return false;
         }
+        // What an interrupted operation of ours has put there was not installed by upstream.
+        if lifecycle::is_unsettled(self) {
+            return false;
+        }
         let path = self.0.places.own_state();
         if let Err(error) = atomic::private_folder(&self.0.places.state) {
             tracing::warn!(%error, "what upstream installed could not be recorded");

@@ -147,6 +147,12 @@ impl Step {
         matches!(self, Self::Ledger { commit: true, .. })
     }
 
+    /// Whether it only deletes what nothing needs any more: its failure takes nothing back.
+    #[must_use]
+    pub fn is_tidying(&self) -> bool {
+        matches!(self, Self::DropTree { .. } | Self::DropFolder { .. })
+    }
+
     /// One line for people.
     #[must_use]
     pub fn describe(&self) -> String {
