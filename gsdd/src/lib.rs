@@ -15,6 +15,7 @@ mod hook_runs;
 pub mod latency;
 mod lifecycle;
 pub mod observe;
+mod patience;
 mod project;
 pub mod rotating_file;
 pub mod rpc;

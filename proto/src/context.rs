@@ -34,6 +34,9 @@ pub struct Context {
     /// Whether the caller wants to be told how far the call is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
+    /// How long the caller waits for others who are at work, in milliseconds; absent = as the daemon thinks fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
     /// File mode mask of the client; absent where there is none or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub umask: Option<u32>,
@@ -64,6 +67,7 @@ impl Context {
             cwd,
             env: keep_allowed(pairs),
             progress: false,
+            wait_ms: None,
             umask: None,
         }
     }

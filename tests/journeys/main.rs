@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
 mod bad_input;
+mod bad_records;
 mod commands;
 mod configuration;
 mod consent;
@@ -26,5 +27,6 @@ mod tampering;
 mod tarball;
 mod together;
 mod update;
+mod waiting;
 mod watching;
 mod without_daemon;

@@ -37,6 +37,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    fn new(mut client: Client, options: &Options, detour: Option<String>) -> Self {
+        client.on_progress(Some(Box::new(|progress| {
+            if !progress.notice.is_empty() {
+                say(&clean(&progress.notice));
+            }
+        })));
+        Self { client, options: options.clone(), detour }
+    }
+
     /// Calls a method; the same for both ways.
     pub(crate) fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, WireError> {
         match self.client.call::<M>(params) {
@@ -119,17 +128,17 @@ pub(crate) fn offline(global: &Global) -> bool {
 pub(crate) fn connect(options: &Options) -> Result<Connection, WireError> {
     if options.no_daemon {
         let client = stdio::spawn(options)?;
-        return Ok(Connection { client, options: options.clone(), detour: None });
+        return Ok(Connection::new(client, options, None));
     }
     match connect_to_daemon(options) {
-        Ok(client) => Ok(Connection { client, options: options.clone(), detour: None }),
+        Ok(client) => Ok(Connection::new(client, options, None)),
         Err(cause) => {
             let client = stdio::spawn(options).map_err(|failure| failure.caused_by(cause.to_string()))?;
             let why = clean(&cause.to_string());
             if !options.quiet {
                 say(&format!("warning: working without the daemon: {why}"));
             }
-            Ok(Connection { client, options: options.clone(), detour: Some(why) })
+            Ok(Connection::new(client, options, Some(why)))
         }
     }
 }

@@ -14,6 +14,9 @@ const BUDGET: Duration = Duration::from_millis(250);
 /// Time that a call may take when `--timeout` does not say.
 const CALL_TIMEOUT: Duration = Duration::from_secs(11 * 60);
 
+/// What the daemon gets beyond `--timeout` to say what it waited for in vain.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// Time that a start may take when `GSD_START_TIMEOUT` does not say.
 const START_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -100,6 +103,9 @@ impl Options {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let mut context = Context::new("gsdctl", surroundings.cwd.clone(), std::env::vars_os());
         context.umask = gsd_proto::context::umask_of_process();
+        context.progress = true;
+        context.wait_ms =
+            global.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         if global.offline {
             context.env.insert("GSD_OFFLINE".to_owned(), "1".to_owned());
         }
@@ -111,7 +117,7 @@ impl Options {
             budget: BUDGET,
             // Connecting proves that it lives; a busy machine may need longer for the first answer.
             hello_timeout: BUDGET * 4,
-            call_timeout: global.timeout.unwrap_or(CALL_TIMEOUT),
+            call_timeout: global.timeout.map_or(CALL_TIMEOUT, |timeout| timeout.saturating_add(LAST_WORDS)),
             start_timeout: set("GSD_START_TIMEOUT")
                 .and_then(|raw| duration::parse(&raw))
                 .unwrap_or(START_TIMEOUT),

@@ -83,7 +83,7 @@ pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<Done, ApplyFailure
             .and_then(|()| if step.is_commit() { journal::commit(step, &mut entry) } else { Ok(()) })
             .and_then(|()| fault::at(Spot::StepDone));
         if let Err(error) = done {
-            if at > plan.commit_at() && matches!(step, Step::DropTree { .. } | Step::DropFolder { .. }) {
+            if at > plan.commit_at() && step.is_tidying() {
                 // Litter is no reason to take back what is complete; the sweep tries again.
                 tracing::warn!(step = step.describe(), %error, "not tidied up");
                 untidy = true;

@@ -11,8 +11,8 @@ use gsdd_core::ledger::Entry;
 use gsdd_core::lifecycle::{FileBytes, Plan, Step, Verb};
 use serde_json::{Map, Value};
 
-use super::executor::{Tools, apply};
-use super::journal::recover;
+use super::executor::{Tools, apply, perform};
+use super::journal::{self, recover};
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
 use crate::fs::bundle_tree::{BundleFile, BundleTree};
@@ -86,7 +86,9 @@ struct Case {
 
 impl Case {
     fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // Flushing is what this test is full of, and a disk takes its time.
+        let shm = Path::new("/dev/shm");
+        let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
         let home = dir.path().join("home");
         let at = |path: &str| home.join(path);
         let objects = Objects::new(dir.path().join("objects"));
@@ -227,6 +229,28 @@ fn break_everywhere(word: Word) {
             return;
         }
     }
+}
+
+/// Killed right behind the commit point, and before the next start the person edits what comes after it.
+#[test]
+fn what_can_not_be_finished_any_more_is_taken_back() {
+    let before = Case::new().home();
+    let case = Case::new();
+    let settings = case.dir.path().join("home/host/settings.json");
+    case.with_tools(|tools| {
+        journal::begin(&case.plan, tools.journal, UMASK).unwrap();
+        for step in &case.plan.steps[..=case.plan.commit_at()] {
+            perform(step, tools).unwrap();
+        }
+        put(&settings, "{ \"of the person\": true }");
+        let recovered = recover(tools);
+        assert!(recovered.iter().all(|one| !one.finished && one.left.is_empty()), "{recovered:?}");
+    });
+    let edited = "file 100644 { \"of the person\": true }".to_owned();
+    let mut expected = before;
+    expected.insert("host/settings.json".into(), edited);
+    assert_eq!(case.home(), expected);
+    assert_eq!(case.journal(), 0);
 }
 
 #[test]

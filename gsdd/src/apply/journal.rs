@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gsdd_core::lifecycle::{Plan, Step};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use super::undo;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
 use crate::fs::fault::{self, Spot};
+use crate::patience::Patience;
 use crate::store::{ScopeRoot, UpstreamLock, clock, shared_files};
 
 /// A journal holds file contents, so it may be larger than a file.
@@ -22,6 +24,8 @@ const MAX_JOURNAL: u64 = 256 * 1024 * 1024;
 
 /// Where the lock is noted that is about to be taken.
 const LOCK_NOTE: &str = "lock.note";
+/// How long recovery waits for upstream.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// In the name of an entry: its commit point was passed.
 const COMMITTED: &str = "committed";
 /// A path, as JSON.
@@ -127,19 +131,18 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     let tools = &Tools { umask, ..*tools };
     let is_noted = entry.to_string_lossy().ends_with(&format!(".{COMMITTED}.json"));
     let mut finished = is_noted || committed(&plan);
-    let mut left;
+    let left;
     remove_leftovers(&plan);
     let lock = lock_of(&plan);
     if finished {
-        left = finish(&plan, tools);
-        // What can't be finished is taken back, as it would have been without the interruption.
-        if !left.is_empty() && !is_noted {
-            let stays = undo::undo(&plan.steps, tools);
-            finished = !stays.is_empty();
-            if !finished {
-                left = stays;
+        left = match finish(&plan, tools) {
+            // What can't be finished is taken back, as it would have been without the interruption.
+            Finish::Stuck(_) if !is_noted => {
+                finished = false;
+                undo::undo(&plan.steps, tools)
             }
-        }
+            Finish::Done(left) | Finish::Stuck(left) => left,
+        };
     } else if is_overtaken(&plan) {
         left = undo::undo(&without_swap(&plan.steps), tools);
     } else {
@@ -156,14 +159,27 @@ fn recover_one(entry: &Path, tools: &Tools<'_>) -> Option<Recovered> {
     Some(Recovered { id: plan.id, finished, left })
 }
 
-/// Does everything from the commit point on; returns a line for each step that could not be done.
-fn finish(plan: &Plan, tools: &Tools<'_>) -> Vec<String> {
-    let steps = plan.steps.get(plan.commit_at()..).unwrap_or_default();
-    let failed = |step: &Step| {
-        let done = perform(step, tools).and_then(|()| open_up(step, tools.umask));
-        done.err().map(|error| format!("{}: {error}", step.describe()))
-    };
-    steps.iter().filter_map(failed).collect()
+/// Does everything from the commit point on; returns a line for each step that could not be done. After the first that
+/// is more than tidying up nothing is done any more: what is tidied up is needed to take it all back.
+fn finish(plan: &Plan, tools: &Tools<'_>) -> Finish {
+    let mut left = Vec::new();
+    for step in plan.steps.get(plan.commit_at()..).unwrap_or_default() {
+        if let Err(error) = perform(step, tools).and_then(|()| open_up(step, tools.umask)) {
+            left.push(format!("{}: {error}", step.describe()));
+            if !step.is_tidying() {
+                return Finish::Stuck(left);
+            }
+        }
+    }
+    Finish::Done(left)
+}
+
+/// What came of going forward, with what could not be done.
+enum Finish {
+    /// Nothing but litter is left.
+    Done(Vec<String>),
+    /// A step is in the way of something.
+    Stuck(Vec<String>),
 }
 
 /// Notes which lock file is about to be created, so that it is found again if its holder dies before its plan is
@@ -230,9 +246,9 @@ fn lock_of(plan: &Plan) -> Option<UpstreamLock> {
     if !bundles.is_dir() {
         return None;
     }
-    UpstreamLock::mutation(&bundles)
-        .inspect_err(|busy| tracing::warn!(%busy, "settled without the lock"))
-        .ok()
+    // Recovery can't be put off: whoever is at work waits for us as we do for them.
+    let taken = Patience::of(LOCK_PATIENCE).spend(|| UpstreamLock::mutation(&bundles))?;
+    taken.inspect_err(|busy| tracing::warn!(%busy, "settled without the lock")).ok()
 }
 
 /// A folder is made private first and opened up then; a crash in between is made good here.

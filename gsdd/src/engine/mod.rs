@@ -9,6 +9,7 @@ mod reconcile;
 mod roots;
 mod scan;
 mod snapshot;
+mod turns;
 mod writer;
 
 pub(crate) use bundles::{NotRunnable, Runnable, read_fragment};

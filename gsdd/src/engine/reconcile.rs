@@ -60,6 +60,7 @@ impl Engine {
     ) -> Result<WorkOutcome<Reconciled>, WireError> {
         let mut done = Reconciled::default();
         let own = if wish.dry_run { None } else { Some(self.exclusive()?) };
+        let _project = if wish.dry_run { None } else { self.project_lock(project)? };
         let interrupted = if wish.dry_run { lifecycle::interrupted(self) } else { lifecycle::recover(self) };
         done.settled.extend(
             interrupted.into_iter().map(|(id, text)| Settled::new("interrupted", "", Some(id), text)),

@@ -1,6 +1,6 @@
 //! The one writer: everything that changes state goes through one thread, one closed list of work.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,11 +19,13 @@ use super::bundles::Bundles;
 use super::first_party::Shipped;
 use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
+use super::turns::{NoLock, Queued, held, next, unless_put_off, wait_for};
 use crate::apply::{self, Tools};
 use crate::fs::atomic;
 use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
-use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
+use crate::patience::{Patience, holder_words};
+use crate::store::{LockFailure, Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
 use crate::watch::Watcher;
 
 /// Projects whose snapshots are kept; the least recently used one gives way.
@@ -31,9 +33,8 @@ const MAX_PROJECTS: usize = 32;
 /// Change notices that a slow subscriber may fall behind before it is told to read everything again.
 const NOTICES: usize = 256;
 
-/// How long another process of this home is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_millis(20);
+/// How often work in the queue is looked after.
+const LOOK: Duration = Duration::from_millis(100);
 /// Mask of new files when the caller does not say.
 const DEFAULT_UMASK: u32 = 0o022;
 
@@ -130,7 +131,7 @@ struct Inner {
     client: Option<PathBuf>,
     generation: AtomicU64,
     projects: Mutex<HashMap<PathBuf, Kept>>,
-    work: mpsc::Sender<Work>,
+    work: mpsc::Sender<Queued<Work>>,
     changes: broadcast::Sender<Change>,
     watcher: Watcher,
 }
@@ -152,7 +153,7 @@ impl Engine {
         let (work, queue) = mpsc::channel();
         let refresh = work.clone();
         let watcher = Watcher::start(move |project| {
-            let _ = refresh.send(Work::Refresh { project });
+            let _ = refresh.send(Queued::own(Work::Refresh { project }));
         });
         let engine = Self(Arc::new(Inner {
             shipped,
@@ -169,9 +170,11 @@ impl Engine {
         // The thread must not keep the engine alive: it ends when the last caller is gone.
         let weak = Arc::downgrade(&engine.0);
         std::thread::Builder::new().name("gsdd-writer".to_owned()).spawn(move || {
-            while let Ok(work) = queue.recv() {
+            let mut put_off = VecDeque::new();
+            while let Some(Queued { work, patience }) = next(&queue, &mut put_off) {
                 let Some(inner) = weak.upgrade() else { return };
-                Self(inner).perform(work);
+                let again = patience.clone().spend(|| Self(inner).perform(work)).flatten();
+                put_off.extend(again.map(|work| Queued { work, patience }));
             }
         })?;
         Ok(engine)
@@ -258,7 +261,7 @@ impl Engine {
     async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
         let work = Work::Recompose { project: project.to_owned(), reply };
-        self.0.work.send(work).map_err(|_| EngineStopped)?;
+        self.0.work.send(Queued::own(work)).map_err(|_| EngineStopped)?;
         answer.await.map_err(|_| EngineStopped)
     }
 
@@ -311,14 +314,26 @@ impl Engine {
     /// Settles what an interrupted run left behind.
     pub(crate) fn sweep(&self) -> oneshot::Receiver<Vec<String>> {
         let (reply, answer) = oneshot::channel();
-        let _ = self.0.work.send(Work::Sweep { reply });
+        let _ = self.0.work.send(Queued { work: Work::Sweep { reply }, patience: Patience::of_call() });
         answer
     }
 
     async fn ask<T>(&self, work: impl FnOnce(Reply<T>) -> Work) -> Result<WorkOutcome<T>, WireError> {
-        let (reply, answer) = oneshot::channel();
-        self.0.work.send(work(reply)).map_err(|_| EngineStopped)?;
-        answer.await.map_err(|_| EngineStopped)?
+        let (reply, mut answer) = oneshot::channel();
+        let patience = Patience::of_call();
+        let queued = Queued { work: work(reply), patience: patience.clone() };
+        self.0.work.send(queued).map_err(|_| EngineStopped)?;
+        loop {
+            match tokio::time::timeout(LOOK, &mut answer).await {
+                Ok(answer) => return answer.map_err(|_| EngineStopped)?,
+                Err(_) if !patience.is_queued() => {}
+                Err(_) if patience.is_over() && patience.give_up() => {
+                    let this = holder_words(Some(std::process::id()));
+                    return Err(held("another change of this home", &this, patience.limit()));
+                }
+                Err(_) => patience.tell("another change of this home", Some(std::process::id())),
+            }
+        }
     }
 
     /// The snapshot at hand, unless a watcher saw a change that makes a difference to it. The event of a change often
@@ -340,7 +355,8 @@ impl Engine {
 
     // From here on: the writer's thread only.
 
-    fn perform(&self, work: Work) {
+    /// Does a piece of work, or gives it back when it has to be done later.
+    fn perform(&self, work: Work) -> Option<Work> {
         let begun = Instant::now();
         let name = work.name();
         match work {
@@ -356,22 +372,39 @@ impl Engine {
                 }
             }
             Work::Commit { staged, consent, reply } => {
-                let _ = reply.send(self.do_commit(&staged, consent.as_ref()));
+                match unless_put_off(|| self.do_commit(&staged, consent.as_ref())) {
+                    Some(result) => drop(reply.send(result)),
+                    None => return Some(Work::Commit { staged, consent, reply }),
+                }
             }
             Work::Remove { project, removal, reply } => {
-                let _ = reply.send(self.do_remove(&project, &removal));
+                match unless_put_off(|| self.do_remove(&project, &removal)) {
+                    Some(result) => drop(reply.send(result)),
+                    None => return Some(Work::Remove { project, removal, reply }),
+                }
             }
             Work::Revoke { project, root, id, reply } => {
-                let _ = reply.send(self.do_revoke(&project, &root, &id));
+                match unless_put_off(|| self.do_revoke(&project, &root, &id)) {
+                    Some(result) => drop(reply.send(result)),
+                    None => return Some(Work::Revoke { project, root, id, reply }),
+                }
             }
             Work::Switch { project, wish, reply } => {
-                let _ = reply.send(self.do_switch(&project, &wish));
+                match unless_put_off(|| self.do_switch(&project, &wish)) {
+                    Some(result) => drop(reply.send(result)),
+                    None => return Some(Work::Switch { project, wish, reply }),
+                }
             }
             Work::Reconcile { project, wish, reply } => {
-                let _ = reply.send(self.do_reconcile(&project, &wish));
+                match unless_put_off(|| self.do_reconcile(&project, &wish)) {
+                    Some(result) => drop(reply.send(result)),
+                    None => return Some(Work::Reconcile { project, wish, reply }),
+                }
             }
             Work::Sweep { reply } => {
-                let done = lifecycle::sweep(self);
+                let Some(done) = unless_put_off(|| lifecycle::sweep(self)) else {
+                    return Some(Work::Sweep { reply });
+                };
                 for line in &done {
                     tracing::warn!("{line}");
                 }
@@ -383,6 +416,7 @@ impl Engine {
             elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             "done"
         );
+        None
     }
 
     pub(super) fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
@@ -444,6 +478,10 @@ impl Engine {
         if unseen.is_empty() {
             return false;
         }
+        // What an interrupted operation of ours has put there was not installed by upstream.
+        if lifecycle::is_unsettled(self) {
+            return false;
+        }
         let path = self.0.places.own_state();
         if let Err(error) = atomic::private_folder(&self.0.places.state) {
             tracing::warn!(%error, "what upstream installed could not be recorded");
@@ -491,6 +529,8 @@ impl Engine {
     }
 
     pub(super) fn apply(&self, plan: &Plan, umask: Option<u32>) -> Result<apply::Done, WireError> {
+        // From its first step on it has to come to an end.
+        Patience::current().allow_putting_off(false);
         let now = clock::now();
         let journal = self.0.places.journal();
         let tools = Tools {
@@ -516,21 +556,20 @@ impl Engine {
                 .with_fix("make that folder writable for you, then run the same command again", &[])
         };
         let file = open().map_err(unwritable)?;
-        let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(std::fs::TryLockError::Error(error)) => return Err(unwritable(error)),
-                Err(std::fs::TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
-                    return Err(WireError::new(
-                        Code::LockHeld,
-                        "another process of this home is changing something",
-                    )
-                    .at_file(&path)
-                    .with_fix("wait for it, then run the same command again", &[]));
-                }
-                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            }
+        wait_for(&file, "another process of this home")
+            .map_err(|failure| failure.map_or_else(|held| held.at_file(&path), unwritable))?;
+        Ok(file)
+    }
+
+    /// Keeps the daemons of other homes out of a project while it is changed. They have their own records and this lock
+    /// in common; it goes with its process, so nobody can leave it behind.
+    pub(super) fn project_lock(&self, project: &Path) -> Result<Option<File>, WireError> {
+        // Where folders can't be locked there is upstream's lock alone.
+        let Ok(folder) = File::open(project) else { return Ok(None) };
+        match wait_for(&folder, "a change of this project from another home") {
+            Ok(()) => Ok(Some(folder)),
+            Err(NoLock::Held(held)) => Err(held.at_file(project)),
+            Err(NoLock::Io(_)) => Ok(None),
         }
     }
 
@@ -551,10 +590,15 @@ impl Engine {
             WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
                 .at_file(self.0.places.journal())
         })?;
-        UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|busy| {
-            WireError::new(Code::LockHeld, busy.to_string())
-                .at_file(&busy.path)
-                .with_fix("wait for the other operation, then run the same command again", &[])
+        UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|failure| match failure {
+            LockFailure::Busy { path, holder, waited } => {
+                held("another operation", &holder_words(holder), waited).at_file(path)
+            }
+            LockFailure::Io { path, error } => {
+                WireError::new(Code::IoFailed, format!("the lock can't be taken: {error}"))
+                    .at_file(path)
+                    .with_fix("make that folder writable for you, then run the same command again", &[])
+            }
         })
     }
 
@@ -564,6 +608,7 @@ impl Engine {
         consent: Option<&Consent>,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
+        let _project = self.project_lock(&staged.project_root)?;
         lifecycle::settle(self);
         let _upstream = self.lock(&staged.root)?;
         self.bring_in_order(&staged.project_root, &staged.root, &staged.ctx);
@@ -597,12 +642,8 @@ impl Engine {
 
     fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
         let _own = self.exclusive()?;
+        let _project = self.project_lock(project)?;
         lifecycle::settle(self);
-        for root in [self.0.places.global_root(), ScopeRoot::project(project)] {
-            if let Ok(_upstream) = self.lock(&root) {
-                self.bring_in_order(project, &root, &wish.ctx);
-            }
-        }
         let snapshot = self.recompose(project, Writer::Held);
         let dependents: Vec<String> =
             snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
@@ -617,13 +658,11 @@ impl Engine {
         for id in dependents.iter().chain([&wish.id]) {
             let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
-            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
-            let root = if removal.scope == "project" {
-                ScopeRoot::project(project)
-            } else {
-                self.0.places.global_root()
-            };
+            let root = lifecycle::removal_root(self, &snapshot, id, scope)?;
             let lock = self.lock(&root)?;
+            self.bring_in_order(project, &root, &wish.ctx);
+            let snapshot = self.recompose(project, Writer::Held);
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
             let applied = self.apply(&removal.plan, wish.ctx.umask)?;
             // The lock lies in a folder that goes when it is empty.
             drop(lock);
@@ -638,6 +677,7 @@ impl Engine {
 
     fn do_switch(&self, project: &Path, wish: &SwitchRequest) -> Result<WorkOutcome<Switching>, WireError> {
         let _own = self.exclusive()?;
+        let _project = self.project_lock(project)?;
         lifecycle::settle(self);
         let snapshot = self.recompose(project, Writer::Held);
         let switching =

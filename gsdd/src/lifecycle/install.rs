@@ -141,7 +141,7 @@ pub(crate) fn plan_install(
     builder.folders(&staged.root.bundles().join("x"), &mut state, &staged.root);
     let replaced =
         builder.swap(staged, old.as_ref(), &entry, &ledger_path, &live, same_content && live.is_dir());
-    builder.consent(engine, staged, &entry, &mut state);
+    builder.consent(engine, staged, &entry, &mut state)?;
     builder.launcher(engine, &wirings, &mut state);
     for wiring in &wirings {
         builder.roots.extend(wiring.roots.iter().cloned());

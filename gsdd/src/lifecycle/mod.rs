@@ -31,8 +31,8 @@ pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use reconcile::{
     describe, judge, not_registered_again, not_swept, plan_repair, plan_unwire, swept,
 };
-pub(crate) use refusal::{from_apply, from_ledger, from_state, from_tree};
-pub(crate) use remove::{Removal, plan_remove};
+pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from_tree};
+pub(crate) use remove::{Removal, plan_remove, removal_root};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};

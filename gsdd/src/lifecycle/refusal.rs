@@ -57,4 +57,16 @@ pub(crate) fn from_state(path: &Path, reason: &dyn std::fmt::Display) -> WireErr
     WireError::new(Code::StateNewer, "our records can't be used, so nothing was changed")
         .caused_by(reason.to_string())
         .at_file(path)
+        .with_fix(
+            "repair the file, or move it away to start over: hosts then keep what was written into them",
+            &[],
+        )
+}
+
+/// The consent store can't be used.
+pub(crate) fn from_consent(path: &Path, reason: &str) -> WireError {
+    WireError::new(Code::IoFailed, "the consent store can't be used, so nothing was changed")
+        .caused_by(reason)
+        .at_file(path)
+        .with_fix("repair the file, or move it away: everything in projects then asks for consent again", &[])
 }

@@ -12,7 +12,7 @@ use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::projection::shared_file_of;
 use gsdd_core::text::shown;
 
-use super::{from_ledger, from_state};
+use super::{from_consent, from_ledger, from_state};
 use super::{past, presumed, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::store::{OwnState, ScopeRoot, TargetKey, clock, shared_files};
@@ -49,6 +49,20 @@ pub(crate) fn plan_remove(
     };
     let root = find_root(engine, snapshot, &id, scope, "remove")?;
     plan_removal_from(engine, snapshot, ctx, &root, id, purge_data)
+}
+
+/// The root that `id` would be removed from.
+///
+/// # Errors
+/// When it is not installed, or in both scopes and none was named.
+pub(crate) fn removal_root(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    id: &str,
+    scope: Option<Scope>,
+) -> Result<ScopeRoot, WireError> {
+    let known = CapabilityId::parse(id).map_err(|_| not_installed(id, "remove", snapshot))?;
+    find_root(engine, snapshot, &known, scope, "remove")
 }
 
 /// Plans that nothing of `id` is left in `root`, whatever there is of it: entry, bundle, registrations.
@@ -141,7 +155,7 @@ pub(super) fn plan_removal_from(
         roots.push(places.launcher());
         steps.push(Step::Link { path: places.launcher(), before: Some(target), after: None });
     }
-    revoke(engine, snapshot, root, &id, &mut steps, &mut roots);
+    revoke(engine, snapshot, root, &id, &mut steps, &mut roots)?;
 
     let unneeded = past::forget(&mut state, &root.dir, &id);
     let mut folders = Vec::new();
@@ -306,13 +320,16 @@ fn revoke(
     id: &CapabilityId,
     steps: &mut Vec<Step>,
     roots: &mut Vec<PathBuf>,
-) {
+) -> Result<(), WireError> {
     if root.scope != Scope::Project {
-        return;
+        return Ok(());
     }
     let store = engine.places().consent_store();
     let project = real(&snapshot.project_root);
-    let (consents, _) = shared_files::read_consent(&store);
+    let (consents, refused) = shared_files::read_consent(&store);
+    if let Some(reason) = refused {
+        return Err(from_consent(&store, &reason));
+    }
     if let Some(record) = consents.find(&project, id.as_str()) {
         roots.push(store.clone());
         steps.push(Step::Consent {
@@ -323,4 +340,5 @@ fn revoke(
             after: None,
         });
     }
+    Ok(())
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use gsd_proto::{Code, WireError};
+use gsd_proto::WireError;
 use gsdd_core::compose::Scope;
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 
-use super::from_state;
+use super::{from_consent, from_state};
 use crate::engine::Engine;
 use crate::store::{OwnState, ScopeRoot, clock, shared_files};
 
@@ -20,7 +20,7 @@ pub(crate) fn plan_revoke(engine: &Engine, root: &ScopeRoot, id: &str) -> Result
     if root.scope == Scope::Project {
         let (consents, refused) = shared_files::read_consent(&places.consent_store());
         if let Some(reason) = refused {
-            return Err(WireError::new(Code::IoFailed, reason).at_file(places.consent_store()));
+            return Err(from_consent(&places.consent_store(), &reason));
         }
         let project = real(&root.dir);
         if let Some(record) = consents.find(&project, id) {

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use gsd_proto::WireError;
 use gsdd_core::compose::Scope;
 use gsdd_core::ledger::{Entry, Pending, PendingKind};
 use gsdd_core::lifecycle::Step;
 use serde_json::{Map, Value};
 
+use super::from_consent;
 use super::stage::Staged;
 use super::wiring::{WiringPlan, missing_folders};
 use crate::engine::Engine;
@@ -81,15 +83,24 @@ impl Builder {
         has_live.then_some(backup)
     }
 
-    pub(super) fn consent(&mut self, engine: &Engine, staged: &Staged, entry: &Entry, state: &mut OwnState) {
+    pub(super) fn consent(
+        &mut self,
+        engine: &Engine,
+        staged: &Staged,
+        entry: &Entry,
+        state: &mut OwnState,
+    ) -> Result<(), WireError> {
         if staged.root.scope != Scope::Project {
-            return;
+            return Ok(());
         }
         let store = engine.places().consent_store();
         let root =
             std::fs::canonicalize(&staged.project_root).unwrap_or_else(|_| staged.project_root.clone());
         let root = root.to_string_lossy().into_owned();
-        let (consents, _) = shared_files::read_consent(&store);
+        let (consents, refused) = shared_files::read_consent(&store);
+        if let Some(reason) = refused {
+            return Err(from_consent(&store, &reason));
+        }
         let record = shared_files::consent_record(
             &root,
             &staged.id,
@@ -106,6 +117,7 @@ impl Builder {
             id: staged.id.to_string(),
             after: Some(record),
         });
+        Ok(())
     }
 
     /// The launcher that registrations name, kept pointing at the installed client (D-04).

@@ -159,11 +159,12 @@ struct Probe {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 struct ProbedContext {
     protocol: u32,
     cwd: PathBuf,
     progress: bool,
+    wait_ms: Option<u64>,
 }
 
 fn read_params<M: Method>(params: &Params<'_>) -> Result<M::Params, ErrorObjectOwned> {
@@ -186,10 +187,13 @@ fn read_as<P: DeserializeOwned>(method: &str, params: &Params<'_>) -> Result<P, 
         let error = WireError::new(Code::UsageInvalidParams, "`ctx.cwd` must be an absolute path");
         return Err(error_object(rpc::INVALID_PARAMS, error));
     }
-    if probe.ctx.progress
-        && let Some(current) = Current::get()
-    {
-        current.want_progress();
+    if let Some(current) = Current::get() {
+        if probe.ctx.progress {
+            current.want_progress();
+        }
+        if let Some(wait_ms) = probe.ctx.wait_ms {
+            current.set_wait(wait_ms);
+        }
     }
     parse(text)
 }

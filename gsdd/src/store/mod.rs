@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 mod objects;
 mod places;
+mod process;
 pub(crate) mod shared_files;
 mod state;
 mod taken_from;
@@ -10,8 +11,9 @@ mod upstream_lock;
 
 pub(crate) use objects::Objects;
 pub(crate) use places::{Places, ScopeRoot};
+pub(crate) use process::lock_holder;
 pub(crate) use state::{
     CapabilityWiring, DocumentRecord, OwnState, Past, Taken, TargetKey, WiredFile, WiringTarget,
 };
 pub(crate) use taken_from::TakenFrom;
-pub(crate) use upstream_lock::UpstreamLock;
+pub(crate) use upstream_lock::{LockFailure, UpstreamLock};

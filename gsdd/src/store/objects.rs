@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use gsdd_core::trust::ContentHash;
 
-use super::upstream_lock::is_alive;
+use super::process::is_alive;
 use crate::fs::atomic;
 use crate::fs::bundle_tree::{Access, BundleTree, Reading, TreeRefusal};
 use crate::fs::fault::{self, Spot};

@@ -72,12 +72,19 @@ pub(crate) fn put_ledger_entry(
     atomic::write(path, &ledger.to_bytes(now), Mode::Keep(umask))
 }
 
-/// Reads the consent store. A store that others could have written counts as empty, with the reason (T137).
+/// Reads the consent store. A store that others could have written counts as empty, with the reason (T137); with any
+/// reason it is not written, because that would lose what it holds.
 pub(crate) fn read_consent(path: &Path) -> (ConsentStore, Option<String>) {
     match bounded_read::read_no_follow(path, MAX_FILE) {
         Ok((bytes, metadata)) => match foreign(&metadata) {
             Some(reason) => (ConsentStore::new(), Some(format!("{}: {reason}", path.display()))),
-            None => (ConsentStore::parse(&bytes), None),
+            None => {
+                let store = ConsentStore::parse(&bytes);
+                let newer = || store.is_newer().then(|| "written by a newer version".to_owned());
+                let reason = store.damage().map(|damage| damage.to_string()).or_else(newer);
+                let reason = reason.map(|reason| format!("{}: {reason}", path.display()));
+                (store, reason)
+            }
         },
         Err(ReadFailure::Missing) => (ConsentStore::new(), None),
         Err(failure) => (ConsentStore::new(), Some(format!("{}: {failure}", path.display()))),

@@ -188,7 +188,7 @@ pub(crate) struct DocumentRecord {
 pub(crate) enum StateFailure {
     #[error("{0}")]
     Io(ReadFailure),
-    #[error("not readable ({0}); move it away to start over: hosts then keep what was written into them")]
+    #[error("not readable ({0})")]
     Corrupt(String),
     #[error("written by a newer version (format {0}); use that version")]
     Newer(u32),
@@ -199,7 +199,10 @@ impl OwnState {
     pub(crate) fn read(path: &Path) -> Result<(Self, Option<Vec<u8>>), StateFailure> {
         let bytes = match bounded_read::read(path, MAX_STATE) {
             Ok(bytes) => bytes,
-            Err(ReadFailure::Missing) => return Ok((Self::default(), None)),
+            // A link that leads nowhere is not a fresh start: the records are elsewhere.
+            Err(ReadFailure::Missing) if std::fs::symlink_metadata(path).is_err() => {
+                return Ok((Self::default(), None));
+            }
             Err(failure) => return Err(StateFailure::Io(failure)),
         };
         let state: Self =

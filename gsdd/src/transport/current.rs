@@ -4,7 +4,8 @@
 //! their thread too.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use gsd_proto::api::{PROGRESS, Progress};
 use jsonrpsee_core::server::MethodSink;
@@ -24,11 +25,19 @@ pub struct Current {
     id: Id<'static>,
     sink: MethodSink,
     wants_progress: AtomicBool,
+    /// In milliseconds; the largest number is "not said".
+    wait_ms: AtomicU64,
 }
 
 impl Current {
     pub(super) fn new(peer: Peer, id: Id<'static>, sink: MethodSink) -> Arc<Self> {
-        Arc::new(Self { peer, id, sink, wants_progress: AtomicBool::new(false) })
+        Arc::new(Self {
+            peer,
+            id,
+            sink,
+            wants_progress: AtomicBool::new(false),
+            wait_ms: AtomicU64::new(u64::MAX),
+        })
     }
 
     /// The call that this code is part of; `None` outside of one.
@@ -59,6 +68,17 @@ impl Current {
     /// Notes that the caller asked to be told how far the call is.
     pub(crate) fn want_progress(&self) {
         self.wants_progress.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes how long the caller waits for others.
+    pub(crate) fn set_wait(&self, wait_ms: u64) {
+        self.wait_ms.store(wait_ms, Ordering::Relaxed);
+    }
+
+    /// How long the caller waits for others, if it said so.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        let wait_ms = self.wait_ms.load(Ordering::Relaxed);
+        (wait_ms != u64::MAX).then(|| Duration::from_millis(wait_ms))
     }
 
     /// Tells the caller how far the call is, if it asked for that. Never waits: a step that finds no room is left out,

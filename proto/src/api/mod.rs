@@ -96,6 +96,9 @@ pub struct Progress {
     pub total: Option<u64>,
     /// Of what: `bytes`, `files`, `items`.
     pub unit: String,
+    /// One line that the person has to be told at once, if there is one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub notice: String,
 }
 
 /// Something that did not stop a call but that the caller should know.

@@ -85,6 +85,12 @@ impl ConsentStore {
         self.damage
     }
 
+    /// Whether a version has written it that may mean something else by its members: it is read, and not written.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        self.envelope.get("version").is_some_and(|version| version != "1")
+    }
+
     /// Whether exactly this content was approved for this project: `root` is its real path.
     #[must_use]
     pub fn granted(&self, root: &str, id: &str, content_hash: &str) -> bool {
@@ -215,6 +221,7 @@ mod tests {
         let store = ConsentStore::parse(text.as_bytes());
         assert!(store.is_empty());
         assert_eq!(store.damage(), None);
+        assert!(store.is_newer() && !ConsentStore::new().is_newer());
         assert_eq!(String::from_utf8(store.to_bytes()).unwrap(), text);
         assert_eq!(ConsentStore::parse(b"{").damage(), Some(StoreDamage::Malformed));
     }

@@ -172,6 +172,12 @@ impl Step {
         }
     }
 
+    /// Whether it only deletes what nothing needs any more: its failure takes nothing back.
+    #[must_use]
+    pub fn is_tidying(&self) -> bool {
+        matches!(self, Self::DropTree { .. } | Self::DropFolder { .. })
+    }
+
     /// One line for people.
     #[must_use]
     pub fn describe(&self) -> String {
