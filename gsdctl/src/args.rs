@@ -295,6 +295,10 @@ pub(crate) struct UpdateArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// For timers: only where `capabilities.auto_update` is on, and nothing that you would be asked about
+    #[arg(long, conflicts_with_all = ["allow_downgrade", "consent", "shared_file"])]
+    pub(crate) auto: bool,
+
     /// Also go back to an older version
     #[arg(long)]
     pub(crate) allow_downgrade: bool,

@@ -134,6 +134,8 @@ codes! {
     SourceOffline = "source.offline", Unavailable, "The call needs the network and `--offline` forbids it.";
     ComposeCollision = "compose.collision", Conflict, "A skill, agent, family or key already has an owner.";
     UpdateDowngrade = "update.downgrade", Conflict, "The source holds an older version than the installed one.";
+    UpdateAutoOff = "update.auto_off", Policy, "Updates without a person are not switched on.";
+    UpdateWaits = "update.waits", Consent, "The update needs a person: it was not made by itself.";
     CompatEngines = "compat.engines", Incompatible, "The capability does not run on this GSD level.";
     CompatRuntime = "compat.runtime", Incompatible, "The host program cannot take it.";
     IntegrityMismatch = "integrity.mismatch", Integrity, "The content is not what its digest says.";

@@ -178,3 +178,44 @@ fn a_person_sees_what_changed_before_they_agree_again() {
     world.gsdctl(["remove", "acme-lint", "--dry-run"]).run().succeeds().prints("-    \"Stop\": [");
     drop(bundle);
 }
+
+#[test]
+fn updates_without_a_person_are_off_and_never_cross_an_agreement() {
+    let world = world();
+    let skill = world.bundle("acme-log").with_skill("acme-log");
+    let hook = world.bundle("acme-lint").with_refusal();
+    world.gsdctl(["install", &skill.spec(), "--runtime", "claude"]).run().succeeds();
+    world.gsdctl(["install", &hook.spec(), "--runtime", "claude", "--yes"]).run().succeeds();
+    let skill = skill.with("version", json!("1.1.0"));
+    let hook = hook.with("version", json!("1.1.0"));
+    let statuses = |exit: u8| -> Vec<String> {
+        let done = world.gsdctl(["update", "--all", "--auto", "--json"]).run().exits(exit).json();
+        let mut rows: Vec<String> = done["data"]["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| format!("{} {}", row["id"].as_str().unwrap(), row["status"].as_str().unwrap()))
+            .collect();
+        rows.sort();
+        rows
+    };
+    let before = world.tree();
+    assert_eq!(statuses(0), ["acme-lint off", "acme-log off"]);
+    // A project has no say about what is the person's.
+    gsd_tests::put(world.path("proj/.planning/config.json"), r#"{"capabilities": {"auto_update": true}}"#);
+    assert_eq!(statuses(0), ["acme-lint off", "acme-log off"]);
+    std::fs::remove_dir_all(world.path("proj/.planning")).unwrap();
+    world.is_as(&before, "off");
+
+    gsd_tests::put(world.path("home/.gsd/defaults.json"), r#"{"capabilities": {"auto_update": true}}"#);
+    assert_eq!(statuses(0), ["acme-lint waiting", "acme-log upgraded"]);
+    assert_eq!(installed(&world, "acme-lint")["version"], "1.0.0");
+    assert_eq!(installed(&world, "acme-log")["version"], "1.1.0");
+    world
+        .gsdctl(["update", "--all", "--auto"])
+        .run()
+        .succeeds()
+        .prints("acme-lint 1.1.0 waits for you: it has something to agree to");
+    world.gsdctl(["update", "acme-lint", "--auto"]).run().exits(3).says("look at it");
+    drop((skill, hook));
+}

@@ -37,6 +37,7 @@ pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArg
         what: id,
         scope: None,
         allow_downgrade: false,
+        auto: false,
         integrity: None,
         to: None,
         args,
@@ -52,6 +53,7 @@ pub(super) fn rollback(global: &Global, options: &Options, args: &RollbackArgs) 
         what: &args.id,
         scope: None,
         allow_downgrade: false,
+        auto: false,
         integrity: None,
         to,
         args: &args.wish,
@@ -106,6 +108,8 @@ pub(super) struct Wish<'a> {
     what: &'a str,
     scope: Option<Scope>,
     allow_downgrade: bool,
+    /// Nobody watches.
+    auto: bool,
     /// For a rollback: the version.
     to: Option<&'a str>,
     integrity: Option<&'a str>,
@@ -120,6 +124,7 @@ impl<'a> Wish<'a> {
             what: &args.spec,
             scope: None,
             allow_downgrade: false,
+            auto: false,
             to: None,
             integrity,
             args: &args.wish,
@@ -133,6 +138,7 @@ impl<'a> Wish<'a> {
             what: id,
             scope,
             allow_downgrade,
+            auto: args.auto,
             integrity: None,
             to: None,
             args: &args.wish,
@@ -166,6 +172,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         rollback: wish.only_for(Verb::Rollback),
         to: wish.to.map(ToOwned::to_owned),
         allow_downgrade: wish.allow_downgrade,
+        auto: wish.auto,
         scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
         shared_files: wish.args.shared_file.clone(),
@@ -234,9 +241,17 @@ fn update_all(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome 
             }
             Err(error) => {
                 let _ = writeln!(report.text, "{}: {}", clean(&item.id), clean(&error.message));
-                report.exit = Code::BatchPartial.exit();
+                // What waits for a person by design is no failure.
+                let status = match &*error.code {
+                    code if code == Code::UpdateWaits.name() => "waiting",
+                    code if code == Code::UpdateAutoOff.name() => "off",
+                    _ => "failed",
+                };
+                if status == "failed" {
+                    report.exit = Code::BatchPartial.exit();
+                }
                 rows.push(json!({
-                    "status": "failed", "id": item.id, "scope": item.scope, "from_version": from,
+                    "status": status, "id": item.id, "scope": item.scope, "from_version": from,
                     "error": {"code": error.code, "message": error.message},
                 }));
             }

@@ -2,7 +2,7 @@
 //!
 //! Source: ADR-1244 D6; field reports FR-018, FR-019, FR-023.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
@@ -11,11 +11,16 @@ use gsdd_core::ledger::Entry;
 use gsdd_core::source::compat::compare_cores;
 use gsdd_core::text::shown;
 
+use super::Prepared;
 use super::from_ledger;
 use super::remove::{find_root, not_installed};
 use super::stage::Staged;
 use crate::engine::{Engine, Snapshot};
+use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::store::shared_files;
+
+/// Switches updates on that no person watches.
+const AUTO_UPDATE: &str = "capabilities.auto_update";
 
 /// What is installed, and where it came from.
 pub(crate) struct Installed {
@@ -56,6 +61,55 @@ impl Installed {
         Ok(Self { entry, scope: root.scope, root: root.dir, ctx })
     }
 
+    /// Refuses an update without a person where it is not switched on: in the project's configuration for what the
+    /// project has, in the person's own defaults for what they have. A project can't switch it on for the person.
+    ///
+    /// # Errors
+    /// It is off.
+    pub(crate) fn judge_unattended(&self, snapshot: &Snapshot) -> Result<(), WireError> {
+        let files = &snapshot.config_files;
+        let (on, file) = match self.scope {
+            Scope::Project => (snapshot.config.is_on(AUTO_UPDATE), &files.main),
+            Scope::Global | Scope::FirstParty => (is_set(&files.defaults), &files.defaults),
+        };
+        if on {
+            return Ok(());
+        }
+        Err(WireError::new(
+            Code::UpdateAutoOff,
+            format!("updating {} by itself is not switched on", self.entry.id),
+        )
+        .at_file(file)
+        .with_fix(format!("set {AUTO_UPDATE} to true there"), &[])
+        .with_fix("or update it yourself", &["gsdctl", "update", self.entry.id.as_str()]))
+    }
+
+    /// Refuses what an update without a person must not do.
+    ///
+    /// # Errors
+    /// Somebody would be asked, or there is less proof of where it comes from than there was.
+    pub(crate) fn judge_waiting(
+        &self,
+        snapshot: &Snapshot,
+        staged: &Staged,
+        prepared: &Prepared,
+    ) -> Result<(), WireError> {
+        let id = &self.entry.id;
+        let before = snapshot.own.taken(&self.root, id.as_str()).and_then(|taken| taken.from.as_ref());
+        let reason = if prepared.requires_consent {
+            "it has something to agree to"
+        } else if before
+            .is_some_and(|before| staged.taken_from.as_ref().is_none_or(|now| before.proves_more_than(now)))
+        {
+            "there is less proof of where it comes from than for the installed one"
+        } else {
+            return Ok(());
+        };
+        let version = shown(&staged.manifest.version);
+        Err(WireError::new(Code::UpdateWaits, format!("{id} {version} waits for you: {reason}"))
+            .with_fix("look at it", &["gsdctl", "update", id.as_str()]))
+    }
+
     /// Refuses what an update must not do by accident.
     ///
     /// # Errors
@@ -76,4 +130,10 @@ impl Installed {
         }
         Ok(())
     }
+}
+
+fn is_set(file: &Path) -> bool {
+    let document = bounded_read::read(file, MAX_FILE).ok();
+    let document = document.and_then(|bytes| gsdd_core::json::parse_lenient(&bytes));
+    document.is_some_and(|document| document["capabilities"]["auto_update"] == true)
 }

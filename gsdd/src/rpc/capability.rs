@@ -72,6 +72,9 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 }
                 (Some(installed), None) => Origin::Source(&installed.entry.source),
             };
+            if let (Some(installed), true) = (&installed, params.auto) {
+                installed.judge_unattended(&snapshot)?;
+            }
             let request = StageRequest {
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
                 from,
@@ -88,6 +91,9 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 installed.judge(&staged, params.allow_downgrade)?;
             }
             let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
+            if let (Some(installed), true) = (&installed, params.auto) {
+                installed.judge_waiting(&snapshot, &staged, &prepared)?;
+            }
             Ok::<_, WireError>((staged, prepared))
         };
         move || Current::on_thread(current, work)

@@ -40,6 +40,15 @@ pub(crate) struct TakenFrom {
 }
 
 impl TakenFrom {
+    /// Whether this came with a proof that `later` came without: a digest that the person gave, an attestation, an
+    /// unchanging name.
+    pub(crate) fn proves_more_than(&self, later: &Self) -> bool {
+        let lost = |before: &Option<String>, now: &Option<String>| before.is_some() && now.is_none();
+        lost(&self.pinned, &later.pinned)
+            || lost(&self.attestation, &later.attestation)
+            || lost(&self.reference, &later.reference)
+    }
+
     /// Whether `later` has the same unchanging name and other bytes. Archives are compared where both have one: how
     /// they are unpacked may change with our version.
     pub(crate) fn contradicts(&self, later: &Self) -> bool {

@@ -41,6 +41,8 @@ pub struct StageParams {
     /// For a rollback: the version to go to; the one before the present one when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// For an update that no person watches: refused unless it is switched on, and whenever a person would be asked.
+    pub auto: bool,
     /// Whether an update may go back to an older version.
     pub allow_downgrade: bool,
     /// `global` (default) or `project`; for an update, the scope that has it.
