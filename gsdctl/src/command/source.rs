@@ -14,6 +14,9 @@ use crate::args::{Global, HashArgs, InspectArgs, SourceVerb};
 use crate::connect::{self, Options, offline};
 use crate::output::{Report, clean};
 
+/// Versions that people are shown; there may be thousands.
+const MOST_VERSIONS: usize = 30;
+
 /// Runs a verb; its name comes with the outcome.
 pub(super) fn run(global: &Global, options: &Options, verb: &SourceVerb) -> (&'static str, Outcome) {
     match verb {
@@ -128,8 +131,11 @@ fn resolved_text(resolved: &ResolveResult) -> String {
             line("attestation", taken.attestation.as_ref());
         }
     }
-    for row in &resolved.considered {
+    for row in resolved.considered.iter().take(MOST_VERSIONS) {
         let _ = writeln!(text, "  {:<16} {}", clean(&row.version), clean(&row.reason));
+    }
+    if let Some(more) = resolved.considered.len().checked_sub(MOST_VERSIONS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … {more} older ones; --json has all");
     }
     text
 }
