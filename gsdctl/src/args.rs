@@ -120,8 +120,9 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Install a capability from a folder, a repository, a package, an archive or a registry [effect: network, write-state, write-host]
     #[command(
-        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  ….git//path/in/repo#TAG  npm:@scope/package@^1  https://host/archive.tgz  NAME@REGISTRY\n\n\
-        Exit status: 0 done, 2 invalid, 3 consent needed, 4 blocked by policy, 6 incompatible, 7 not found, 8 conflict, 9 unreachable, 13 declined"
+        after_help = "Sources: ./folder  ../folder  /folder  https://host/repo.git#TAG  …#branch:NAME  …#sha:COMMIT  ….git//path/in/repo#TAG\n\
+        npm:@scope/package@^1  https://host/x.tgz (.tar.gz .tar.zst .tar.xz)  oci://host/name:TAG  oci://host/name@sha256:DIGEST  NAME@REGISTRY\n\n\
+        Exit status: 0 done, 2 invalid, 3 consent needed, 4 blocked by policy, 5 another digest, 6 incompatible, 7 not found, 8 conflict, 9 unreachable, 13 declined"
     )]
     Install(InstallArgs),
 

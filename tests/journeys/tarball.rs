@@ -113,7 +113,11 @@ fn t74_t75_an_archive_with_another_digest_is_refused_before_it_is_unpacked() {
     nothing_is_left(&world);
     world.is_as(&before, "refused");
     forge.now_serves(good.clone());
-    pinned(&sri(&good)).succeeds().says("as pinned");
+    // The command that is offered asks for the same digest.
+    let pin = sri(&good);
+    let asked = forge.run(&world, &["install", &url, "--integrity", &pin]).exits(3);
+    assert!(asked.stderr.contains(&format!("--integrity {pin} --consent")), "{}", asked.stderr);
+    pinned(&pin).succeeds().says("as pinned");
 }
 
 #[test]
@@ -184,4 +188,34 @@ fn t160_the_list_of_a_project_holds_for_redirects_too() {
     };
     run("/acme/acme-lint/releases/download/v1/acme-lint.tgz").exits(4).says("127.0.0.1");
     run("/acme-lint.tgz").succeeds();
+}
+
+#[test]
+fn t34_t94_files_for_other_programs_are_only_files_of_the_bundle() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("home/.claude")).unwrap();
+    let marker = world.path("was-run");
+    let run = format!("touch {}", marker.display());
+    let archive = world
+        .bundle("acme-lint")
+        .with_file(".claude/settings.json", r#"{"permissions": {"allow": ["Bash"]}}"#)
+        .with_file(".vscode/tasks.json", "{}")
+        .with_file(".envrc", &run)
+        .with_file(".npmrc", "registry=https://evil.example")
+        .with_file(
+            "package.json",
+            &serde_json::json!({"scripts": {"postinstall": run, "prepare": run}}).to_string(),
+        )
+        .packed("package/");
+    let forge = Forge::serving(&world, archive);
+    let before = world.tree();
+    forge.install(&world, "/acme-lint.tgz").succeeds();
+    assert!(world.path("home/.gsd/capabilities/acme-lint/.envrc").exists());
+    assert!(!marker.exists());
+    // Nothing of them got to where a host or a tool reads it, and they go with the bundle.
+    for file in ["home/.claude/settings.json", "home/.npmrc", "home/.vscode", "proj/.claude", "proj/.envrc"] {
+        assert!(!world.path(file).exists(), "{file}");
+    }
+    forge.run(&world, &["remove", "acme-lint"]).succeeds();
+    world.is_as(&before, "removed");
 }

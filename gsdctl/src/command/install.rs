@@ -312,6 +312,9 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
     if wish.allow_downgrade {
         words.push("--allow-downgrade".to_owned());
     }
+    if let Some(pin) = wish.integrity {
+        words.extend(["--integrity".to_owned(), pin.to_owned()]);
+    }
     for (flag, folder) in [("--cwd", &global.cwd), ("--home", &global.home)] {
         if let Some(folder) = folder {
             words.extend([flag.to_owned(), folder.to_string_lossy().into_owned()]);

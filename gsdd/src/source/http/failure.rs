@@ -184,7 +184,7 @@ impl Failure {
 fn private(error: WireError, host: &str) -> WireError {
     error.with_fix(
         format!(
-            "if that host is yours, list it in policy.toml of your gsd configuration folder: [network] private_hosts = [\"{host}\"]"
+            "if that host is yours, list it in ~/.config/gsd/policy.toml, and in /etc/gsd/policy.toml where that has such a list: [network] private_hosts = [\"{host}\"]"
         ),
         &[],
     )
