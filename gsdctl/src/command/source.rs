@@ -74,7 +74,12 @@ pub(super) fn hash(options: &Options, args: &HashArgs) -> Outcome {
 
 fn resolve(global: &Global, options: &Options, spec: &str) -> Outcome {
     let mut connection = connect::connect(options)?;
-    let params = ResolveParams { ctx: connection.context(), spec: spec.to_owned(), offline: offline(global) };
+    let params = ResolveParams {
+        ctx: connection.context(),
+        spec: spec.to_owned(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+        offline: offline(global),
+    };
     let resolved = connection.call::<Resolve>(&params)?;
     let taken = resolved.taken.as_ref().map(|taken| {
         json!({
