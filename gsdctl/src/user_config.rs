@@ -26,10 +26,13 @@ pub(crate) fn when_unavailable(surroundings: &Surroundings) -> WhenUnavailable {
 fn read(surroundings: &Surroundings) -> Option<String> {
     let path = match std::env::var_os("GSD_CONFIG") {
         Some(path) => surroundings.cwd.join(path),
-        None => std::env::var_os("XDG_CONFIG_HOME")
+        None => std::env::var_os(if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" })
             .map(PathBuf::from)
             .filter(|folder| folder.is_absolute())
-            .unwrap_or_else(|| surroundings.places.home.join(".config"))
+            .unwrap_or_else(|| {
+                let folder = if cfg!(windows) { "AppData/Roaming" } else { ".config" };
+                surroundings.places.home.join(folder)
+            })
             .join("gsd")
             .join("config.toml"),
     };

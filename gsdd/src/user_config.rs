@@ -17,14 +17,14 @@ pub(crate) fn path(ctx: &Context, user_home: &Path) -> PathBuf {
     if let Some(path) = ctx.env.get("GSD_CONFIG").filter(|path| !path.is_empty()) {
         return ctx.cwd.join(path);
     }
-    let home = ctx.env.get("HOME").map_or_else(|| user_home.to_owned(), PathBuf::from);
-    ctx.env
-        .get("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .unwrap_or_else(|| home.join(".config"))
-        .join("gsd")
-        .join("config.toml")
+    let folder = |name: &str| ctx.env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let config = if cfg!(windows) {
+        folder("APPDATA").unwrap_or_else(|| user_home.join("AppData").join("Roaming"))
+    } else {
+        let home = || folder("HOME").unwrap_or_else(|| user_home.to_owned()).join(".config");
+        folder("XDG_CONFIG_HOME").unwrap_or_else(home)
+    };
+    config.join("gsd").join("config.toml")
 }
 
 /// What the caller's file says. A file that can't be read says nothing, and that is an objection.

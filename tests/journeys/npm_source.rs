@@ -161,6 +161,19 @@ fn t75_the_published_digest_is_compared_before_anything_is_unpacked() {
 }
 
 #[test]
+fn the_authority_in_the_persons_npmrc_is_trusted_for_their_registry() {
+    let world = World::new();
+    let registry = Registry::of(&world);
+    registry.publish("lint", "1.0.0", packed(&world, "1.0.0"), &json!({}));
+    let install = || world.gsdctl(["install", "npm:lint", "--yes"]).run();
+    install().exits(9).says("certificate");
+    registry.npmrc(&world, &format!("cafile={}\n", world.path("authority.pem").display()));
+    install().succeeds();
+    registry.npmrc(&world, "cafile=/nowhere.pem\n");
+    install().exits(2).says("the file that cafile of your .npmrc names");
+}
+
+#[test]
 fn t94_scripts_of_a_package_are_told_and_never_run() {
     let world = World::new();
     let registry = Registry::of(&world);

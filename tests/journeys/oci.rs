@@ -213,6 +213,9 @@ fn t74_a_tag_may_move_and_a_pin_or_a_digest_may_not() {
     let first = archive(&world, "1.0.0");
     let registry = Registry::with(&world, first.clone());
     let source = registry.source(":v1");
+    let resolved = registry.run(&world, &["source", "resolve", &source, "--json"]).succeeds().json();
+    let exact = resolved["data"]["taken"]["exact"].as_str().unwrap();
+    assert!(exact.ends_with(&oci_digest(oci_manifest(&first).to_string().as_bytes())), "{exact}");
     registry.run(&world, &["install", &source, "--integrity", &sri(&first), "--yes"]).succeeds();
     let second = archive(&world, "1.1.0");
     registry.change(|shelf| {

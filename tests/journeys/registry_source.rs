@@ -227,6 +227,13 @@ fn only_the_person_names_registries() {
     let install = |spec: &str| world.gsdctl(["install", spec, "--scope", "project", "--yes"]).run();
     install("acme-lint@corp").exits(7).says("never a project's").says("gsdctl config set registries.corp");
     install("acme-lint").exits(7).says("no default registry");
+    // Where nobody knows where a registry is, no list has it.
+    put(
+        world.path("proj/.planning/config.json"),
+        r#"{"capabilities":{"strict_known_registries":["h.example"]}}"#,
+    );
+    install("acme-lint@corp").exits(4).says("strict_known_registries");
+    std::fs::remove_dir_all(world.path("proj/.planning")).unwrap();
     use_registry(&world, &place);
     install("acme-lint@corporate").exits(7).says("you have corp");
     install("acme-lint").exits(7);

@@ -14,6 +14,9 @@ use crate::args::{Global, HashArgs, InspectArgs, SourceVerb};
 use crate::connect::{self, Options, offline};
 use crate::output::{Report, clean};
 
+/// Versions that people are shown; there may be thousands.
+const MOST_VERSIONS: usize = 30;
+
 /// Runs a verb; its name comes with the outcome.
 pub(super) fn run(global: &Global, options: &Options, verb: &SourceVerb) -> (&'static str, Outcome) {
     match verb {
@@ -71,7 +74,12 @@ pub(super) fn hash(options: &Options, args: &HashArgs) -> Outcome {
 
 fn resolve(global: &Global, options: &Options, spec: &str) -> Outcome {
     let mut connection = connect::connect(options)?;
-    let params = ResolveParams { ctx: connection.context(), spec: spec.to_owned(), offline: offline(global) };
+    let params = ResolveParams {
+        ctx: connection.context(),
+        spec: spec.to_owned(),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+        offline: offline(global),
+    };
     let resolved = connection.call::<Resolve>(&params)?;
     let taken = resolved.taken.as_ref().map(|taken| {
         json!({
@@ -128,8 +136,11 @@ fn resolved_text(resolved: &ResolveResult) -> String {
             line("attestation", taken.attestation.as_ref());
         }
     }
-    for row in &resolved.considered {
+    for row in resolved.considered.iter().take(MOST_VERSIONS) {
         let _ = writeln!(text, "  {:<16} {}", clean(&row.version), clean(&row.reason));
+    }
+    if let Some(more) = resolved.considered.len().checked_sub(MOST_VERSIONS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "  … {more} older ones; --json has all");
     }
     text
 }

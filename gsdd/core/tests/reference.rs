@@ -315,3 +315,11 @@ fn every_closed_list_has_the_recorded_words_and_those_of_the_seed() {
         assert!(gsdd_core::ids::is_reserved_property_name(name.as_str().unwrap()), "{name}");
     }
 }
+
+#[test]
+fn every_key_of_the_configuration_is_explained() {
+    let page = std::fs::read_to_string(repository().join("docs/reference/config.md")).unwrap();
+    for key in gsdd_core::user_config::ConfigKey::all() {
+        assert!(page.contains(&format!("| `{key}` |")), "{key} is missing");
+    }
+}

@@ -8,6 +8,7 @@ use gsd_proto::api::source::{
     Resolve, ResolveParams, ResolveResult,
 };
 use gsd_proto::{Code, WireError};
+use gsdd_core::compose::Scope;
 use gsdd_core::source::{GitRef, NpmSelector, SourceSpec};
 use gsdd_core::text::{shown, shown_up_to};
 use jsonrpsee_core::RegisterMethodError;
@@ -82,11 +83,12 @@ fn hash(app: &App, params: &HashParams) -> Result<HashResult, WireError> {
 }
 
 async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<ResolveResult, WireError> {
+    let scope = wire::scope(params.scope.as_deref())?;
     let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
     blocking(move |cancel| {
         let spec = source::parse(&params.spec)?;
         let caller = lifecycle::caller(&app.engine, &params.ctx, &snapshot.project_root, cancel)?
-            .for_project(Some(snapshot.project_root.clone()))
+            .for_project((scope == Some(Scope::Project)).then(|| snapshot.project_root.clone()))
             .offline(params.offline);
         let resolved = source::resolve::resolve(&spec, &caller)?;
         Ok(wire::resolved(&spec, resolved, &caller.notes(), &snapshot))

@@ -5,23 +5,27 @@
 //! The person's own `insteadOf`, proxy and credential settings are honoured; nothing else of their configuration and
 //! nothing of the caller's `GIT_*` variables is (D-15, threats T79 to T93).
 
-use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+mod failure;
+mod settings;
+mod tree;
+
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gsd_proto::{Code, WireError};
-use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
+use gsdd_core::bundle::RelPath;
 use gsdd_core::source::GitRef;
 use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
 use gsdd_core::source::url::SourceUrl;
-use gsdd_core::text::{shown, shown_up_to};
+use gsdd_core::text::shown;
 
+pub(super) use self::failure::without_credentials;
+use self::settings::{PersonalSettings, settings_of};
 use super::http::host_refused;
 use super::watch::Watch;
 use super::{Caller, Fetched};
-use crate::fs::bundle_tree::{BundleFile, BundleTree};
 use crate::store::TakenFrom;
 
 /// Total time for one fetch.
@@ -151,16 +155,6 @@ struct Git<'a> {
     settings: PersonalSettings,
     caller: &'a Caller<'a>,
     begun: Instant,
-}
-
-/// What is taken over from the person's configuration.
-#[derive(Default)]
-struct PersonalSettings {
-    pairs: Vec<(String, String)>,
-    /// Schemes that an `insteadOf` of theirs may lead to.
-    schemes: Vec<&'static str>,
-    /// Whether an `insteadOf` of theirs is about the URL.
-    rewrites: bool,
 }
 
 struct Finished {
@@ -371,235 +365,6 @@ impl<'a> Git<'a> {
             .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &shown(self.url)])),
         }
     }
-
-    fn read_tree(&self, commit: &str, subdir: Option<&RelPath>) -> Result<BundleTree, WireError> {
-        let root = subdir.map_or_else(|| commit.to_owned(), |subdir| format!("{commit}:{}", subdir.as_str()));
-        let listing = self.finish(&["ls-tree", "-rzt", "--full-tree", &root], MAX_LISTING)?;
-        if !listing.ok {
-            let folder = subdir.map(RelPath::as_str).unwrap_or_default();
-            return Err(WireError::new(
-                Code::NotFound,
-                format!("the commit has no folder {}", shown(folder)),
-            ));
-        }
-        let mut budget = Budget::staging();
-        let mut twins = TwinGuard::new();
-        let mut tree = BundleTree::default();
-        let mut blobs: Vec<(RelPath, String, bool)> = Vec::new();
-        for entry in listing.stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
-            let Some((mode, kind, id, path)) = listed(entry) else { continue };
-            if path.split(|byte| *byte == b'/').any(is_vcs_entry) || is_cache_entry(path) {
-                continue;
-            }
-            let shown_path = shown(&String::from_utf8_lossy(path));
-            let refuse = |code: &str, reason: &str| refused(code, &shown_path, reason);
-            let member = check_member(path).map_err(|refusal| refuse("name", &refusal.to_string()))?;
-            twins.add(&member, kind == "tree").map_err(|refusal| refuse("twin", &refusal.to_string()))?;
-            match (kind, mode) {
-                ("tree", _) => {
-                    budget.add_dir().map_err(|over| refuse("too-many-entries", &over.to_string()))?;
-                    tree.folders.insert(member.as_str().to_owned());
-                }
-                ("blob", "100644" | "100664") => blobs.push((member, id.to_owned(), false)),
-                ("blob", "100755") => blobs.push((member, id.to_owned(), true)),
-                ("blob", "120000") => {
-                    return Err(refuse("symlink", "symlinks are not allowed in a bundle"));
-                }
-                _ => return Err(refuse("non-regular", "submodules are not allowed in a bundle")),
-            }
-        }
-        self.read_blobs(&blobs, &mut budget, &mut tree)?;
-        Ok(tree)
-    }
-
-    fn read_blobs(
-        &self,
-        blobs: &[(RelPath, String, bool)],
-        budget: &mut Budget,
-        tree: &mut BundleTree,
-    ) -> Result<(), WireError> {
-        let lost = |error: std::io::Error| {
-            WireError::new(Code::SourceUnreachable, format!("reading from git: {error}"))
-        };
-        let mut command = self.command();
-        command
-            .args(["cat-file", "--batch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().map_err(lost)?;
-        let (Some(mut requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(WireError::new(Code::Internal, "git has no pipes"));
-        };
-        let mut answers = BufReader::new(answers);
-        let result = (|| {
-            for (path, id, executable) in blobs {
-                writeln!(requests, "{id}").map_err(lost)?;
-                requests.flush().map_err(lost)?;
-                let mut header = String::new();
-                answers.by_ref().take(256).read_line(&mut header).map_err(lost)?;
-                let size: u64 = header
-                    .trim_end()
-                    .rsplit(' ')
-                    .next()
-                    .and_then(|size| size.parse().ok())
-                    .ok_or_else(|| {
-                        WireError::new(Code::SourceUnreachable, format!("git lost {}", shown(path.as_str())))
-                    })?;
-                budget
-                    .add_file(size)
-                    .map_err(|over| refused("too-large", path.as_str(), &over.to_string()))?;
-                let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-                answers.read_exact(&mut bytes).map_err(lost)?;
-                answers.read_exact(&mut [0]).map_err(lost)?;
-                tree.add(path, BundleFile { bytes, executable: *executable });
-                self.caller.watch.check()?;
-                self.caller.watch.advance(
-                    "unpack",
-                    tree.files.len() as u64,
-                    Some(blobs.len() as u64),
-                    "files",
-                );
-            }
-            self.caller.watch.finished("unpack", tree.files.len() as u64, "files");
-            Ok(())
-        })();
-        drop(requests);
-        let _ = child.kill();
-        let _ = child.wait();
-        result
-    }
-
-    /// Time-out, authentication, unknown host, certificate and no such repository are different answers (FR-032).
-    fn explain(&self, stderr: &str) -> WireError {
-        let url = shown(self.url);
-        let lower = stderr.to_ascii_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        let error = if says(&[
-            "authentication failed",
-            "could not read username",
-            "could not read password",
-            "terminal prompts disabled",
-            "permission denied (publickey",
-            "access denied",
-            " 401",
-            " 403",
-        ]) {
-            WireError::new(
-                Code::SourceUnreachable,
-                format!("{url} wants authentication that your git does not have"),
-            )
-            .with_fix(
-                "set up a credential helper or ssh key for that host, then check it",
-                &["git", "ls-remote", &url],
-            )
-        } else if says(&["could not resolve host", "name or service not known", "no address associated"]) {
-            WireError::new(Code::SourceUnreachable, format!("the host of {url} is not known"))
-                .with_fix("check the spelling of the host, and the network", &[])
-        } else if says(&["certificate", "ssl"]) {
-            WireError::new(Code::SourceUnreachable, format!("the certificate of {url} is not trusted"))
-                .with_fix("if your organisation has its own authority, name it in SSL_CERT_FILE", &[])
-        } else if says(&["couldn't find remote ref", "not our ref", "unadvertised object"]) {
-            WireError::new(Code::NotFound, format!("{url} does not have that tag, branch or commit"))
-                .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &url])
-        } else if says(&[
-            "not found",
-            "does not exist",
-            "does not appear to be a git repository",
-            "repository",
-        ]) {
-            WireError::new(Code::NotFound, format!("there is no repository at {url}"))
-                .with_fix("check the URL; a private repository also looks like this without access", &[])
-        } else if says(&["timed out", "timeout"]) {
-            WireError::new(Code::SourceUnreachable, format!("{url} did not answer in time"))
-        } else if says(&["transport", "not allowed"]) {
-            WireError::new(Code::PolicyBlocked, format!("git refuses the transport of {url}"))
-        } else {
-            WireError::new(Code::SourceUnreachable, format!("{url} can't be reached"))
-        };
-        let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-        // What follows the first fatal line is advice.
-        let told = lines().find(|line| line.starts_with("fatal:")).or_else(|| lines().next_back());
-        let told = told.unwrap_or_default();
-        error.caused_by(format!("git: {}", shown_up_to(&without_credentials(told), 200)))
-    }
-}
-
-fn refused(code: &str, path: &str, reason: &str) -> WireError {
-    let mut error =
-        WireError::new(Code::Internal, format!("this repository is not a usable bundle: {reason}"))
-            .at_file(path);
-    error.code = format!("bundle.{code}").into();
-    error.exit = 2;
-    error
-}
-
-/// `<mode> <kind> <id>\t<path>`.
-fn listed(entry: &[u8]) -> Option<(&str, &str, &str, &[u8])> {
-    let tab = entry.iter().position(|byte| *byte == b'\t')?;
-    let mut head = std::str::from_utf8(&entry[..tab]).ok()?.split(' ');
-    Some((head.next()?, head.next()?, head.next()?, &entry[tab + 1..]))
-}
-
-/// A rewritten URL of the person may hold a token, and git quotes it in errors.
-pub(super) fn without_credentials(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (head, tail) = rest.split_at(at + 3);
-        out.push_str(head);
-        let authority = tail.find(['/', ' ', '\'', '"']).unwrap_or(tail.len());
-        rest = match tail[..authority].rfind('@') {
-            Some(user) => &tail[user + 1..],
-            None => tail,
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Reads the keys that a fetch may need from the person's own configuration.
-fn settings_of(caller: &Caller<'_>, url: &str) -> PersonalSettings {
-    let mut command = Command::new("git");
-    command.env_clear().args(["config", "--global", "--includes", "--list", "-z"]).stdin(Stdio::null());
-    for name in ["PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"] {
-        if let Some(value) = caller.ctx.env.get(name) {
-            command.env(name, value);
-        }
-    }
-    command.current_dir(&caller.workspace);
-    let Ok(output) = command.output() else { return PersonalSettings::default() };
-    let mut settings = PersonalSettings::default();
-    let mut taken = BTreeMap::new();
-    for entry in output.stdout.split(|byte| *byte == 0) {
-        let entry = String::from_utf8_lossy(entry);
-        let Some((key, value)) = entry.split_once('\n') else { continue };
-        if !is_personal(key) {
-            continue;
-        }
-        if let Some(base) = key.strip_prefix("url.").and_then(|key| key.strip_suffix(".insteadof"))
-            && url.starts_with(value)
-        {
-            settings.rewrites = true;
-            settings.schemes.extend(
-                ["file", "http", "git"].into_iter().find(|scheme| base.starts_with(&format!("{scheme}://"))),
-            );
-        }
-        *taken.entry(key.to_owned()).or_insert(0) += 1;
-        settings.pairs.push((key.to_owned(), value.to_owned()));
-    }
-    if !taken.is_empty() {
-        tracing::info!(keys = ?taken.keys().collect::<Vec<_>>(), "settings taken over from the person's git configuration");
-    }
-    settings
-}
-
-/// Keys that change how a host is reached, never what is done with the content.
-fn is_personal(key: &str) -> bool {
-    (key.starts_with("url.") && key.ends_with(".insteadof"))
-        || key.starts_with("http.")
-        || key.starts_with("credential.")
-        || key == "core.sshcommand"
 }
 
 /// How a run of git ended.
@@ -653,35 +418,4 @@ fn read_bounded(pipe: Option<impl std::io::Read>, limit: u64) -> Vec<u8> {
 
 fn null_device() -> &'static str {
     if cfg!(windows) { "NUL" } else { "/dev/null" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fr_025_credentials_of_a_rewritten_url_are_not_repeated() {
-        let text = "fatal: unable to access 'https://bob:hunter2@forge.example/x.git/': nope https://a@b/";
-        assert_eq!(
-            without_credentials(text),
-            "fatal: unable to access 'https://forge.example/x.git/': nope https://b/"
-        );
-    }
-
-    #[test]
-    fn listings_are_split_by_bytes() {
-        let entry = b"100644 blob 0123\ta b\xff";
-        assert_eq!(listed(entry), Some(("100644", "blob", "0123", &b"a b\xff"[..])));
-        assert_eq!(listed(b"nonsense"), None);
-    }
-
-    #[test]
-    fn only_keys_about_reaching_a_host_are_taken_over() {
-        for key in ["url.file:///x/.insteadof", "http.proxy", "credential.helper", "core.sshcommand"] {
-            assert!(is_personal(key), "{key}");
-        }
-        for key in ["core.hookspath", "filter.lfs.smudge", "alias.x", "init.templatedir", "core.fsmonitor"] {
-            assert!(!is_personal(key), "{key}");
-        }
-    }
 }

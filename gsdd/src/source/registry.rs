@@ -229,7 +229,7 @@ impl Found {
         let kind = SourceKind::Registry;
         let container = Container::of_name(path);
         let (tree, archive, url) = if let RegistryPlace::Web { base, .. } = &self.place {
-            let url = format!("{base}{path}");
+            let url = format!("{base}{}", encoded(path));
             let request = Request::new(&url, Limits::archive());
             let mut got = caller.http()?.download(&request, &caller.workspace)?;
             inner.judge_archive(kind, &got.sha512)?;
@@ -271,7 +271,7 @@ fn read(
         }
         RegistryPlace::Web { base, .. } => {
             caller.refuse_offline(base)?;
-            let url = format!("{base}{path}");
+            let url = format!("{base}{}", encoded(path));
             let mut request = Request::new(&url, Limits::document(limit));
             request.phase = "resolve";
             let answer = caller.http()?.ask(&request)?;
@@ -296,6 +296,15 @@ fn read(
     }
 }
 
+/// A path as a URL has it: what would mean something else there is written with percent signs.
+fn encoded(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/@+".contains(&byte);
+    let text = path
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
+    text.collect()
+}
+
 fn at(place: &RegistryPlace, path: &str) -> String {
     match place {
         RegistryPlace::Web { base, .. } => printable(&format!("{base}{path}")),
@@ -307,4 +316,15 @@ fn at(place: &RegistryPlace, path: &str) -> String {
 fn no_index(place: &RegistryPlace) -> WireError {
     WireError::new(Code::SourceUnreachable, format!("there is no registry index at {place}"))
         .with_fix("check where the registry is", &["gsdctl", "config", "list"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn a_path_stays_a_path() {
+        assert_eq!(encoded("archives/a b?c#d%2f.tgz"), "archives/a%20b%3Fc%23d%252f.tgz");
+        assert_eq!(encoded("entries/05/@acme/lint.json"), "entries/05/@acme/lint.json");
+    }
 }

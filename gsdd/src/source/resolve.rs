@@ -11,7 +11,7 @@ use gsdd_core::source::{GitRef, NpmSelector, SourceSpec};
 use gsdd_core::text::shown;
 use serde_json::Value;
 
-use super::{Caller, git, local, npm, printable, registry};
+use super::{Caller, git, local, npm, oci, printable, registry};
 
 /// What would be taken.
 #[derive(Debug, Default)]
@@ -66,11 +66,17 @@ pub(crate) fn resolve(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Resolved
             registry::resolve(name, registry.as_deref(), selector.as_deref(), caller)
         }
         SourceSpec::Tarball { url, .. } => Ok(one(Taken { url: Some(printable(url)), ..Taken::default() })),
-        SourceSpec::Oci { tag, digest, .. } => Ok(one(Taken {
-            version: tag.clone(),
-            exact: digest.as_ref().map(|_| spec.clone()),
-            ..Taken::default()
-        })),
+        SourceSpec::Oci { host, repository, tag, digest } => {
+            let (named, given) = (tag.as_deref(), digest.as_deref());
+            let found = oci::digest_of(host, repository, named, given, &spec.recorded(), caller)?;
+            let exact = SourceSpec::Oci {
+                host: host.clone(),
+                repository: repository.clone(),
+                tag: None,
+                digest: Some(found),
+            };
+            Ok(one(Taken { exact: Some(exact), ..Taken::default() }))
+        }
     }
 }
 
@@ -191,16 +197,17 @@ pub(super) fn nothing_to_take(name: &str, choice: &Choice) -> WireError {
 /// # Errors
 /// When it does not, or when the source is a registry that nobody configured.
 pub(crate) fn judge(spec: &SourceSpec, caller: &Caller<'_>) -> Result<(), WireError> {
-    let place = match spec {
-        SourceSpec::Registry { registry, .. } => Some(registry::place(registry.as_deref(), caller)?),
-        _ => None,
-    };
-    let host = match &place {
+    let SourceSpec::Registry { registry, .. } = spec else { return judge_at(spec, None, caller) };
+    match registry::place(registry.as_deref(), caller) {
         // A folder of this machine is this machine; what its entries name is judged when it is fetched.
-        Some(place) if place.host().is_none() => return Ok(()),
-        Some(place) => place.host(),
-        None => None,
-    };
+        Ok(place) if place.host().is_none() => Ok(()),
+        Ok(place) => judge_at(spec, place.host(), caller),
+        // Wherever it may be: a list does not have it.
+        Err(unknown) => judge_at(spec, None, caller).and(Err(unknown)),
+    }
+}
+
+fn judge_at(spec: &SourceSpec, host: Option<&str>, caller: &Caller<'_>) -> Result<(), WireError> {
     caller.known.judge(spec, host).map_err(|block| {
         let told = spec.host().or(host).map_or_else(|| spec.recorded(), str::to_owned);
         WireError::new(

@@ -118,6 +118,9 @@ pub struct ResolveParams {
     pub ctx: Context,
     /// The source spec.
     pub spec: String,
+    /// `global` (default) or `project`: whether the `.npmrc` of the project counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// Whether the network may not be used.
     pub offline: bool,
 }

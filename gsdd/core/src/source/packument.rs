@@ -6,7 +6,7 @@
 //!
 //! Source: ADR-1244 D3 (npm adapter), decision D-15.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use semver::Version;
 use serde::Deserialize;
@@ -116,12 +116,14 @@ impl Packument {
             .filter_map(|(version, raw)| Release::read(version, &raw))
             .collect();
         releases.sort_by(|left, right| right.parsed.cmp(&left.parsed));
+        // A registry could list a hundred thousand of each.
+        let offered: HashSet<&str> = releases.iter().map(|release| release.version.as_str()).collect();
         let tags: BTreeMap<String, Value> =
             raw.tags.and_then(|tags| serde_json::from_str(tags.get()).ok()).unwrap_or_default();
         let tags = tags
             .into_iter()
             .filter_map(|(tag, version)| Some((tag, version.as_str()?.to_owned())))
-            .filter(|(_, version)| releases.iter().any(|release| release.version == *version))
+            .filter(|(_, version)| offered.contains(version.as_str()))
             .collect();
         Ok(Self { tags, releases })
     }

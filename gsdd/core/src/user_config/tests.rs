@@ -113,6 +113,17 @@ fn what_cannot_be_changed_without_loss_is_refused() {
     assert!(matches!(refused("", "http://h.example/"), EditRefusal::Value(_)));
 }
 
+#[test]
+fn t49_deep_nesting_is_an_objection() {
+    for text in [
+        "a.".repeat(200_000) + "a = 1",
+        format!("a = {}1{}", "[".repeat(200_000), "]".repeat(200_000)),
+        format!("[{}a]", "a.".repeat(200_000)),
+    ] {
+        assert_eq!(read(text.as_bytes()).objections.len(), 1);
+    }
+}
+
 proptest! {
     /// Any bytes are answered, and a change changes one key.
     #[test]

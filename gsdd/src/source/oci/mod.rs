@@ -35,19 +35,7 @@ pub(super) fn fetch(
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
     let mut registry = Registry { host, repository, caller, authorization: None };
-    let wanted = digest.or(tag).unwrap_or("latest");
-    let manifest = registry.manifest(wanted)?;
-    let found = sha256(&manifest.bytes);
-    let told = manifest.headers.get("docker-content-digest").and_then(|told| told.to_str().ok());
-    for promised in digest.into_iter().chain(told.filter(|told| told.starts_with("sha256:"))) {
-        if promised != found {
-            return Err(mismatch("the manifest", promised, &found));
-        }
-    }
-    let layer = layer_of(&manifest.bytes).map_err(|problem| {
-        WireError::new(Code::SourceUnsupported, format!("{} is not a bundle: {problem}", shown(recorded)))
-            .with_fix("ask the author to publish the bundle as an artifact with one archive", &[])
-    })?;
+    let (found, layer) = registry.look_up(tag, digest, recorded)?;
     let mut got = registry.layer(&layer)?;
     let has = format!("sha256:{}", got.sha256);
     if has != layer.digest || got.bytes != layer.size {
@@ -62,6 +50,20 @@ pub(super) fn fetch(
         ..TakenFrom::default()
     };
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
+}
+
+/// The digest of the manifest that `tag` or `digest` names now.
+pub(super) fn digest_of(
+    host: &str,
+    repository: &str,
+    tag: Option<&str>,
+    digest: Option<&str>,
+    recorded: &str,
+    caller: &Caller<'_>,
+) -> Result<String, WireError> {
+    caller.refuse_offline(recorded)?;
+    let mut registry = Registry { host, repository, caller, authorization: None };
+    registry.look_up(tag, digest, recorded).map(|(found, _)| found)
 }
 
 /// What a media type promises about the compression.
@@ -103,6 +105,29 @@ impl Registry<'_> {
         // The name that people use is not that of the machine that serves.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { self.host };
         format!("https://{host}/v2/{}/{kind}/{name}", self.repository)
+    }
+
+    /// The manifest's digest, and the one layer that it names.
+    fn look_up(
+        &mut self,
+        tag: Option<&str>,
+        digest: Option<&str>,
+        recorded: &str,
+    ) -> Result<(String, Layer), WireError> {
+        let wanted = digest.or(tag).unwrap_or("latest");
+        let manifest = self.manifest(wanted)?;
+        let found = sha256(&manifest.bytes);
+        let told = manifest.headers.get("docker-content-digest").and_then(|told| told.to_str().ok());
+        for promised in digest.into_iter().chain(told.filter(|told| told.starts_with("sha256:"))) {
+            if promised != found {
+                return Err(mismatch("the manifest", promised, &found));
+            }
+        }
+        let layer = layer_of(&manifest.bytes).map_err(|problem| {
+            WireError::new(Code::SourceUnsupported, format!("{} is not a bundle: {problem}", shown(recorded)))
+                .with_fix("ask the author to publish the bundle as an artifact with one archive", &[])
+        })?;
+        Ok((found, layer))
     }
 
     fn manifest(&mut self, name: &str) -> Result<Document, WireError> {
