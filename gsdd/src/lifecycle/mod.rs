@@ -6,6 +6,8 @@ mod produced;
 mod refusal;
 mod remove;
 mod revoke;
+#[cfg(test)]
+mod round_trip_tests;
 mod stage;
 mod sweep;
 mod targets;
