@@ -7,6 +7,8 @@ mod process;
 pub(crate) mod shared_files;
 mod state;
 mod upstream_lock;
+#[cfg(test)]
+mod vector_tests;
 
 pub(crate) use objects::Objects;
 pub(crate) use places::{Places, ScopeRoot};
