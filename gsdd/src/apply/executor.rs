@@ -103,7 +103,7 @@ pub(crate) fn apply(plan: &Plan, tools: &Tools<'_>) -> Result<Done, ApplyFailure
 }
 
 /// Does one step; fine when it was done before.
-pub(super) fn perform(step: &Step, tools: &Tools<'_>) -> io::Result<()> {
+pub(crate) fn perform(step: &Step, tools: &Tools<'_>) -> io::Result<()> {
     match step {
         Step::MakeFolder { path } => make_folder(path, tools.umask),
         Step::PlaceTree { path, object } => place_tree(path, object, tools),

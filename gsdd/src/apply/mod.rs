@@ -6,6 +6,8 @@ mod fault_tests;
 mod journal;
 mod undo;
 
+#[cfg(test)]
+pub(crate) use executor::perform;
 pub(crate) use executor::{
     ApplyFailure, Done, Tools, apply, drop_empty_folders, drop_tree, point as point_launcher,
 };

@@ -13,6 +13,8 @@ mod reconcile;
 mod refusal;
 mod remove;
 mod revoke;
+#[cfg(test)]
+mod round_trip_tests;
 mod stage;
 mod steps;
 mod sweep;

@@ -8,6 +8,8 @@ pub(crate) mod shared_files;
 mod state;
 mod taken_from;
 mod upstream_lock;
+#[cfg(test)]
+mod vector_tests;
 
 pub(crate) use objects::Objects;
 pub(crate) use places::{Places, ScopeRoot};
