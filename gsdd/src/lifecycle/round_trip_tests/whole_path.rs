@@ -76,6 +76,8 @@ async fn staged(engine: &Engine, wish: &Wish) -> Arc<Staged> {
             runtimes: shared_files.is_empty().then(|| vec!["claude".to_owned()]),
             shared_files,
             offline: true,
+            integrity: None,
+            cancel: tokio_util::sync::CancellationToken::new(),
         };
         Arc::new(stage(&engine, &snapshot, &request).unwrap_or_else(|error| panic!("{error:?}")))
     })
