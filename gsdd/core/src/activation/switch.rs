@@ -65,7 +65,7 @@ pub fn plan_switch(
         (None, _) => {}
         // Upstream warns, writes nothing and fails afterwards; here the answer comes first.
         (Some(false), true) => {
-            objections.push(format!("{id} has no skills, and only skills can be taken off the surface"))
+            objections.push(format!("{id} has no skills, and only skills can be taken off the surface"));
         }
         (Some(true), true) => {
             switch.warnings.push(format!("{id} has no skills, so there is nothing to put on the surface"));
