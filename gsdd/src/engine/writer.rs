@@ -659,6 +659,8 @@ impl Engine {
             let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
             let root = lifecycle::removal_root(self, &snapshot, id, scope)?;
+            // What can't be done is refused before anything is touched, the lock included.
+            drop(lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?);
             let lock = self.lock(&root)?;
             self.bring_in_order(project, &root, &wish.ctx);
             let snapshot = self.recompose(project, Writer::Held);
