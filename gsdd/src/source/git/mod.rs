@@ -5,7 +5,9 @@
 //! The person's own `insteadOf`, proxy and credential settings are honoured; nothing else of their configuration and
 //! nothing of the caller's `GIT_*` variables is (D-15, threats T79 to T93).
 
-use std::collections::BTreeMap;
+mod guard;
+mod personal;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,8 +20,9 @@ use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
 use gsdd_core::source::url::SourceUrl;
 use gsdd_core::text::{shown, shown_up_to};
 
+use self::guard::{End, read_bounded, watch_over};
+use self::personal::{PersonalSettings, settings_of};
 use super::http::host_refused;
-use super::watch::Watch;
 use super::{Caller, Fetched};
 use crate::fs::bundle_tree::{BundleFile, BundleTree};
 use crate::store::TakenFrom;
@@ -70,16 +73,6 @@ struct Git<'a> {
     settings: PersonalSettings,
     caller: &'a Caller<'a>,
     begun: Instant,
-}
-
-/// What is taken over from the person's configuration.
-#[derive(Default)]
-struct PersonalSettings {
-    pairs: Vec<(String, String)>,
-    /// Schemes that an `insteadOf` of theirs may lead to.
-    schemes: Vec<&'static str>,
-    /// Whether an `insteadOf` of theirs is about the URL.
-    rewrites: bool,
 }
 
 struct Finished {
@@ -458,99 +451,6 @@ pub(super) fn without_credentials(text: &str) -> String {
     out
 }
 
-/// Reads the keys that a fetch may need from the person's own configuration.
-fn settings_of(caller: &Caller<'_>, url: &str) -> PersonalSettings {
-    let mut command = Command::new("git");
-    command.env_clear().args(["config", "--global", "--includes", "--list", "-z"]).stdin(Stdio::null());
-    for name in ["PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"] {
-        if let Some(value) = caller.ctx.env.get(name) {
-            command.env(name, value);
-        }
-    }
-    command.current_dir(&caller.workspace);
-    let Ok(output) = command.output() else { return PersonalSettings::default() };
-    let mut settings = PersonalSettings::default();
-    let mut taken = BTreeMap::new();
-    for entry in output.stdout.split(|byte| *byte == 0) {
-        let entry = String::from_utf8_lossy(entry);
-        let Some((key, value)) = entry.split_once('\n') else { continue };
-        if !is_personal(key) {
-            continue;
-        }
-        if let Some(base) = key.strip_prefix("url.").and_then(|key| key.strip_suffix(".insteadof"))
-            && url.starts_with(value)
-        {
-            settings.rewrites = true;
-            settings.schemes.extend(
-                ["file", "http", "git"].into_iter().find(|scheme| base.starts_with(&format!("{scheme}://"))),
-            );
-        }
-        *taken.entry(key.to_owned()).or_insert(0) += 1;
-        settings.pairs.push((key.to_owned(), value.to_owned()));
-    }
-    if !taken.is_empty() {
-        tracing::info!(keys = ?taken.keys().collect::<Vec<_>>(), "settings taken over from the person's git configuration");
-    }
-    settings
-}
-
-/// Keys that change how a host is reached, never what is done with the content.
-fn is_personal(key: &str) -> bool {
-    (key.starts_with("url.") && key.ends_with(".insteadof"))
-        || key.starts_with("http.")
-        || key.starts_with("credential.")
-        || key == "core.sshcommand"
-}
-
-/// How a run of git ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Itself,
-    TimedOut,
-    GivenUp,
-}
-
-/// Kills the process group after `limit`, or when nobody waits any more; the channel ends the watch early.
-fn watch_over(
-    pid: u32,
-    limit: Duration,
-    watch: Watch,
-) -> Result<(tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<End>), WireError> {
-    let runtime = tokio::runtime::Handle::try_current()
-        .map_err(|error| WireError::new(Code::Internal, format!("git can't be watched: {error}")))?;
-    let (ended, waiting) = tokio::sync::oneshot::channel();
-    let guard = runtime.spawn(async move {
-        let end = tokio::select! {
-            _ = waiting => End::Itself,
-            () = watch.cancelled() => End::GivenUp,
-            () = tokio::time::sleep(limit) => End::TimedOut,
-        };
-        if end != End::Itself {
-            kill_group(pid);
-        }
-        end
-    });
-    Ok((ended, guard))
-}
-
-#[cfg(unix)]
-fn kill_group(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_: u32) {}
-
-fn read_bounded(pipe: Option<impl std::io::Read>, limit: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        let _ = pipe.take(limit).read_to_end(&mut bytes);
-    }
-    bytes
-}
-
 fn null_device() -> &'static str {
     if cfg!(windows) { "NUL" } else { "/dev/null" }
 }
@@ -573,15 +473,5 @@ mod tests {
         let entry = b"100644 blob 0123\ta b\xff";
         assert_eq!(listed(entry), Some(("100644", "blob", "0123", &b"a b\xff"[..])));
         assert_eq!(listed(b"nonsense"), None);
-    }
-
-    #[test]
-    fn only_keys_about_reaching_a_host_are_taken_over() {
-        for key in ["url.file:///x/.insteadof", "http.proxy", "credential.helper", "core.sshcommand"] {
-            assert!(is_personal(key), "{key}");
-        }
-        for key in ["core.hookspath", "filter.lfs.smudge", "alias.x", "init.templatedir", "core.fsmonitor"] {
-            assert!(!is_personal(key), "{key}");
-        }
     }
 }
