@@ -42,6 +42,15 @@ fn manner(global: &Global) -> Manner {
     }
 }
 
+/// Hears what has to be said whether progress is shown or not: what is waited for.
+pub(crate) fn notices() -> gsd_proto::client::ProgressListener {
+    Box::new(|progress| {
+        if !progress.notice.is_empty() {
+            say(&clean(&progress.notice));
+        }
+    })
+}
+
 /// Shows the progress of one call, from its beginning to the drop of this value.
 pub(crate) struct Shown {
     sender: Option<mpsc::Sender<Progress>>,
@@ -95,6 +104,13 @@ fn paint(heard: &mpsc::Receiver<Progress>, terminal: &mut dyn io::Write) {
         let patience =
             if waiting { next_paint.saturating_duration_since(Instant::now()) } else { PAUSE * 600 };
         match heard.recv_timeout(patience) {
+            Ok(progress) if !progress.notice.is_empty() => {
+                if std::mem::take(&mut painted) {
+                    drop(write!(terminal, "\r\u{1b}[K"));
+                }
+                drop(writeln!(terminal, "{}", clean(&progress.notice)));
+                drop(terminal.flush());
+            }
             Ok(progress) => {
                 // The rate is that of the phase.
                 let since = match &latest {
@@ -128,6 +144,10 @@ fn paint(heard: &mpsc::Receiver<Progress>, terminal: &mut dyn io::Write) {
 fn tell(heard: &mpsc::Receiver<Progress>) {
     let mut under_way: Option<(Progress, Instant)> = None;
     while let Ok(progress) = heard.recv() {
+        if !progress.notice.is_empty() {
+            say(&clean(&progress.notice));
+            continue;
+        }
         let since = match under_way.take() {
             Some((earlier, since)) if earlier.phase == progress.phase => since,
             Some((earlier, since)) => {

@@ -27,6 +27,13 @@ impl Watch {
         Self { child, lines }
     }
 
+    /// Waits for the first line: what is there by then is no change.
+    fn begins(self) -> Self {
+        let first = self.lines.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(first["reset"], true, "{first}");
+        self
+    }
+
     /// Reads until a line says this.
     #[track_caller]
     fn sees(&self, member: &str, id: &str) -> Value {
@@ -50,21 +57,13 @@ impl Drop for Watch {
     }
 }
 
-fn subscribed(world: &World) {
-    gsd_tests::wait_for("the subscription", || {
-        let status = world.gsdctl(["daemon", "status", "--json"]).run().json();
-        status["data"]["latencies"]["registry.subscribe"]["count"].as_u64().is_some_and(|count| count > 0)
-    });
-}
-
 #[test]
 fn a_watcher_is_told_what_appears_changes_and_goes() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.planning")).unwrap();
     std::fs::create_dir_all(world.path("home/.gsd/capabilities")).unwrap();
     let _ = world.start_daemon();
-    let watch = Watch::start(&world);
-    subscribed(&world);
+    let watch = Watch::start(&world).begins();
 
     let dropped = Bundle::at(&world.path("home/.gsd/capabilities/acme-dropped"), "acme-dropped")
         .with_skill("acme-dropped");

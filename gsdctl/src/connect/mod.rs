@@ -21,7 +21,7 @@ pub(crate) use options::{Options, Surroundings};
 
 use crate::args::Global;
 use crate::output::{clean, say};
-use crate::progress::Shown;
+use crate::progress::{self, Shown};
 use probe::Attempt;
 
 /// Code of the warning that the daemon was not used.
@@ -38,11 +38,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     fn new(mut client: Client, options: &Options, detour: Option<String>) -> Self {
-        client.on_progress(Some(Box::new(|progress| {
-            if !progress.notice.is_empty() {
-                say(&clean(&progress.notice));
-            }
-        })));
+        client.on_progress(Some(progress::notices()));
         Self { client, options: options.clone(), detour }
     }
 
@@ -92,10 +88,9 @@ impl Connection {
         params: impl FnOnce(Context) -> M::Params,
     ) -> Result<M::Result, WireError> {
         let shown = Shown::start(global);
-        self.client.on_progress(shown.as_ref().map(Shown::listener));
-        let context = Context { progress: shown.is_some(), ..self.context() };
-        let result = self.call::<M>(&params(context));
-        self.client.on_progress(None);
+        self.client.on_progress(Some(shown.as_ref().map_or_else(progress::notices, Shown::listener)));
+        let result = self.call::<M>(&params(self.context()));
+        self.client.on_progress(Some(progress::notices()));
         result
     }
 

@@ -16,9 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{loop_hooks, register, wire};
 use crate::app::App;
-use crate::engine::RemoveWish;
-use crate::lifecycle::{self, Installed, Origin, StageRequest};
+use crate::engine::{Engine, RemoveWish, Snapshot};
+use crate::lifecycle::{self, Installed, Origin, Prepared, StageRequest, Staged};
 use crate::transport::Current;
+
+/// How often an operation that is under way is waited for.
+const STAGED_AGAIN: usize = 3;
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -90,7 +93,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
             if let (Some(installed), Some(_)) = (&installed, &params.update) {
                 installed.judge(&staged, params.allow_downgrade)?;
             }
-            let prepared = lifecycle::plan_install(&engine, &snapshot, &staged, false)?;
+            let prepared = planned(&engine, &snapshot, &staged)?;
             if let (Some(installed), true) = (&installed, params.auto) {
                 installed.judge_waiting(&snapshot, &staged, &prepared)?;
             }
@@ -104,6 +107,21 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
     let staged = Arc::new(staged);
     let ticket = app.tickets.keep(Arc::clone(&staged));
     Ok(wire::staged(&staged, &prepared, ticket, &snapshot))
+}
+
+/// What would be done. Another operation on the same capability may be under way: its end is waited for, behind it in
+/// the queue, before that is an error.
+fn planned(engine: &Engine, snapshot: &Snapshot, staged: &Staged) -> Result<Prepared, WireError> {
+    let mut prepared = lifecycle::plan_install(engine, snapshot, staged, false);
+    for _ in 0..STAGED_AGAIN {
+        match &prepared {
+            Err(error) if &*error.code == Code::LockHeld.name() => {}
+            _ => break,
+        }
+        let _ = engine.sweep().blocking_recv();
+        prepared = lifecycle::plan_install(engine, snapshot, staged, false);
+    }
+    prepared
 }
 
 async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireError> {
