@@ -55,8 +55,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(place: Place) -> Self {
-        let world = World::new();
-        world.use_fail_points();
+        let world = World::with_fail_points();
         std::fs::create_dir_all(world.path("proj/.git")).unwrap();
         put(world.path("home/.claude/settings.json"), SETTINGS);
         set_mode(world.path("home/.claude/settings.json"), 0o600);

@@ -16,16 +16,31 @@ pub(crate) fn folder() -> &'static Path {
     })
 }
 
-/// The daemon that breaks where it is told to, see `fs::fault` of the daemon.
-pub(crate) fn fail_points() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let in_folder = folder().join("gsdd-fail-points");
-        if std::env::var_os("GSD_TEST_BIN_DIR").is_some() && in_folder.exists() {
-            return in_folder;
-        }
+/// Folder of `gsdctl` and of a `gsdd` that breaks where it is told to, see `fs::fault` of the daemon.
+pub(crate) fn with_fail_points() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let plain = folder();
         // Beside the programs for use and with the same dependencies: only the daemon's own crate is compiled again.
-        build(&["--features", "gsdd/fail-points", "--bin", "gsdd-fail-points"]).join("gsdd-fail-points")
+        let ready = std::env::var_os("GSD_TEST_BIN_DIR").is_some() && plain.join("gsdd-fail-points").exists();
+        let built = if ready {
+            plain.to_owned()
+        } else {
+            build(&["--features", "gsdd/fail-points", "--bin", "gsdd-fail-points"])
+        };
+        // A client starts the `gsdd` beside it.
+        let pair = built.join("fail-points");
+        std::fs::create_dir_all(&pair).expect("a folder for the programs");
+        for (program, name) in [(plain.join("gsdctl"), "gsdctl"), (built.join("gsdd-fail-points"), "gsdd")] {
+            let new = pair.join(format!(".{name}.{}", std::process::id()));
+            if std::fs::hard_link(&program, &new).is_err() {
+                std::fs::copy(&program, &new).expect("a copy of the program");
+            }
+            std::fs::rename(&new, pair.join(name)).expect("the program has a place");
+            // Two links to one file are not renamed over each other.
+            drop(std::fs::remove_file(&new));
+        }
+        pair
     })
 }
 

@@ -9,7 +9,7 @@ use gsd_proto::endpoint::{Endpoint, Surroundings};
 use rustix::process::Signal;
 
 use crate::binaries;
-use crate::files::{put, text_of};
+use crate::files::{link, put, text_of};
 use crate::process::{daemons_of, signal_process};
 use crate::run::Run;
 
@@ -35,11 +35,26 @@ impl World {
     /// Makes the folders `home`, `run`, `tmp` and `proj`.
     #[must_use]
     pub fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("gsd").tempdir().expect("a temporary folder");
+        Self::in_folder(&std::env::temp_dir())
+    }
+
+    fn in_folder(folder: &Path) -> Self {
+        let root = tempfile::Builder::new().prefix("gsd").tempdir_in(folder).expect("a temporary folder");
         for folder in ["home", "run", "tmp", "proj"] {
             std::fs::create_dir(root.path().join(folder)).expect("a folder of the world");
         }
         Self { root }
+    }
+
+    /// A world whose daemon has fail points, see [`World::break_at`]; in memory where there is room for files: flushing is
+    /// what tests of interruptions are full of, and a disk takes its time.
+    #[must_use]
+    pub fn with_fail_points() -> Self {
+        let memory = Path::new("/dev/shm");
+        let world = if memory.is_dir() { Self::in_folder(memory) } else { Self::new() };
+        link(world.path("bin"), binaries::with_fail_points());
+        world.break_at("");
+        world
     }
 
     /// A path inside the world.
@@ -82,21 +97,6 @@ impl World {
                 .expect("a copy of the program");
         }
         folder
-    }
-
-    /// Gives this world the daemon with fail points; [`World::break_at`] tells it where.
-    pub fn use_fail_points(&self) {
-        let folder = self.path("bin");
-        std::fs::create_dir(&folder).expect("a folder of the world");
-        for (program, name) in
-            [(binaries::folder().join("gsdctl"), "gsdctl"), (binaries::fail_points().to_owned(), "gsdd")]
-        {
-            let ours = folder.join(name);
-            if std::fs::hard_link(&program, &ours).is_err() {
-                std::fs::copy(&program, &ours).expect("a copy of the program");
-            }
-        }
-        self.break_at("");
     }
 
     /// Tells the daemon with fail points to break: a word and the number of effects that come before, see `fs::fault`.
