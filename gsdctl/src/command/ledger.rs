@@ -70,9 +70,14 @@ fn verify(global: &Global, options: &Options) -> Outcome {
     let mut text = String::new();
     findings(&mut text, &verified.findings);
     let differences = verified.findings.iter().filter(|finding| finding.severity == "difference").count();
-    let _ = match (verified.checked, differences) {
-        (checked, 0) => writeln!(text, "{checked} capabilities are as recorded"),
-        (checked, count) => writeln!(text, "{count} differences in {checked} capabilities"),
+    let counted = |count: usize, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    };
+    let checked = counted(verified.checked, "capability", "capabilities");
+    let _ = match differences {
+        0 => writeln!(text, "looked at {checked}: everything is as recorded"),
+        count => writeln!(text, "looked at {checked}: {}", counted(count, "difference", "differences")),
     };
     let mut warnings = verified.warnings;
     warnings.extend(connection.warnings());

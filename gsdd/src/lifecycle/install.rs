@@ -85,8 +85,12 @@ pub(crate) fn plan_install(
     let installed_is_agreed = installed
         .as_ref()
         .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, &tree.content_hash()));
-    let reasons = reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed);
     let requires_consent = staged.disclosure.has_executable() && !agreed;
+    let reasons = if requires_consent {
+        reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed)
+    } else {
+        Vec::new()
+    };
 
     let entry = Entry {
         id: staged.id.clone(),
