@@ -1,4 +1,4 @@
-//! What is taken over from the person's own git configuration: how hosts are reached, and nothing else of it.
+//! What a fetch takes over from the person's own git configuration (D-15).
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

@@ -6,10 +6,10 @@
 //! nothing of the caller's `GIT_*` variables is (D-15, threats T79 to T93).
 
 mod failure;
-mod settings;
+mod guard;
+mod personal;
 mod tree;
 
-use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ use gsdd_core::source::url::SourceUrl;
 use gsdd_core::text::shown;
 
 pub(super) use self::failure::without_credentials;
-use self::settings::{PersonalSettings, settings_of};
+use self::guard::{End, read_bounded, watch_over};
+use self::personal::{PersonalSettings, settings_of};
 use super::http::host_refused;
-use super::watch::Watch;
 use super::{Caller, Fetched};
 use crate::store::TakenFrom;
 
@@ -365,55 +365,6 @@ impl<'a> Git<'a> {
             .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &shown(self.url)])),
         }
     }
-}
-
-/// How a run of git ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Itself,
-    TimedOut,
-    GivenUp,
-}
-
-/// Kills the process group after `limit`, or when nobody waits any more; the channel ends the watch early.
-fn watch_over(
-    pid: u32,
-    limit: Duration,
-    watch: Watch,
-) -> Result<(tokio::sync::oneshot::Sender<()>, tokio::task::JoinHandle<End>), WireError> {
-    let runtime = tokio::runtime::Handle::try_current()
-        .map_err(|error| WireError::new(Code::Internal, format!("git can't be watched: {error}")))?;
-    let (ended, waiting) = tokio::sync::oneshot::channel();
-    let guard = runtime.spawn(async move {
-        let end = tokio::select! {
-            _ = waiting => End::Itself,
-            () = watch.cancelled() => End::GivenUp,
-            () = tokio::time::sleep(limit) => End::TimedOut,
-        };
-        if end != End::Itself {
-            kill_group(pid);
-        }
-        end
-    });
-    Ok((ended, guard))
-}
-
-#[cfg(unix)]
-fn kill_group(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_: u32) {}
-
-fn read_bounded(pipe: Option<impl std::io::Read>, limit: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        let _ = pipe.take(limit).read_to_end(&mut bytes);
-    }
-    bytes
 }
 
 fn null_device() -> &'static str {
