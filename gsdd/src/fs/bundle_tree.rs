@@ -284,6 +284,49 @@ impl bounded_read::ReadFailure {
     }
 }
 
+/// What a source folder looks like.
+#[derive(Default)]
+pub(crate) struct SourceStamps {
+    /// Equal lists mean that nothing changed that would be staged.
+    pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+    /// The folders among them; of a folder that is gone, the one around it.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// Looks at everything in the source folder `root` that [`Reading::Source`] would read, at most `limit` entries. Links
+/// are not followed.
+pub(crate) fn source_stamps(root: &Path, limit: usize) -> SourceStamps {
+    let mut seen = SourceStamps::default();
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    seen.stamps.push((root.to_owned(), Stamp::of_link(root)));
+    let mut open = Vec::new();
+    if is_folder(root) {
+        open.push(root.to_owned());
+    } else {
+        seen.folders.extend(root.parent().filter(|parent| parent.is_dir()).map(Path::to_owned));
+    }
+    while let Some(folder) = open.pop() {
+        seen.folders.push(folder.clone());
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+            if left_out(&relative) {
+                continue;
+            }
+            if seen.stamps.len() >= limit {
+                return seen;
+            }
+            seen.stamps.push((path.clone(), Stamp::of_link(&path)));
+            if is_folder(&path) {
+                open.push(path);
+            }
+        }
+    }
+    seen
+}
+
 /// One stamp for every file and folder below `root`: equal lists mean that nothing below it changed.
 pub(crate) fn stamps(root: &Path, limit: usize) -> Option<Vec<(PathBuf, Stamp)>> {
     let mut found = vec![(root.to_owned(), Stamp::of_link(root))];
