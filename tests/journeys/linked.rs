@@ -57,6 +57,7 @@ fn what_is_saved_is_what_runs_and_nothing_is_left_of_it() {
     assert!(objection(&world).contains("acme-lint refuses"));
     assert_eq!(row(&world, "acme-lint")["linked"], json!(bundle.spec()));
     world.gsdctl(["list"]).run().succeeds().prints(&format!("(linked: {})", bundle.spec()));
+    world.gsdctl(["consent", "list"]).run().succeeds().prints(&format!("(linked: {})", bundle.spec()));
     world.gsdctl(["ledger", "list"]).run().succeeds().prints(&format!("  linked    {}", bundle.spec()));
     let original = text_of(bundle.path("hooks/refuse.sh"));
 
@@ -105,7 +106,7 @@ fn what_does_not_pass_changes_nothing_until_it_is_repaired() {
     };
 
     put(bundle.path("capability.json"), &manifest[..manifest.len() / 2]);
-    still("half a manifest", "acme-lint");
+    still("half a manifest", "capability.json");
     put(bundle.path("capability.json"), manifest.replace("hooks/refuse.sh", "hooks/absent.sh"));
     still("a script that is not there", "hooks/absent.sh");
     put(bundle.path("capability.json"), manifest.replace("\"acme-lint\"", "\"acme-other\""));

@@ -3,6 +3,7 @@
 //! What does not pass changes nothing: the content before stays, and it is said until the folder is in order again.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,8 +22,9 @@ use crate::lifecycle::{self, Origin, StageRequest};
 use crate::patience::Patience;
 use crate::store::{Linked, OwnState, ScopeRoot, Taken};
 
-/// Files and folders of a linked folder that are looked at; a bundle has fewer.
-const MAX_STAMPS: usize = 20_000;
+/// Files and folders of a linked folder that are looked at: one more than a bundle may have, so that one with too many
+/// is looked at again when it gets smaller at the top.
+const MAX_STAMPS: usize = 10_001;
 /// Causes that are told of one refusal.
 const MAX_CAUSES: usize = 5;
 
@@ -250,10 +252,43 @@ fn told(id: &str, linked: &Linked, why: &str) -> String {
 
 /// A refusal in one line.
 fn words(error: &WireError) -> String {
-    let mut words = error.message.to_string();
+    let mut words = error.message.clone();
+    if let Some(place) = &error.where_
+        && let Some(file) = &place.file
+    {
+        let _ = write!(words, " ({}", shown(&file.to_string_lossy()));
+        if let Some(line) = place.line {
+            let _ = write!(words, ", line {line}");
+        }
+        words.push(')');
+    }
     for cause in error.cause.iter().take(MAX_CAUSES) {
         words.push_str("; ");
         words.push_str(cause);
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_with_its_place_and_its_first_causes() {
+        let error = WireError::new(Code::ManifestInvalid, "not valid").at_file("capability.json");
+        assert_eq!(words(&error), "not valid (capability.json)");
+        let many = (0..9).fold(error, |error, at| error.caused_by(format!("cause {at}")));
+        assert_eq!(words(&many), "not valid (capability.json); cause 0; cause 1; cause 2; cause 3; cause 4");
+    }
+
+    #[test]
+    fn an_outcome_is_known_only_for_what_looks_the_same() {
+        let looks = Looks::default();
+        let stamps = vec![(PathBuf::from("/none"), Stamp::of_link(std::path::Path::new("/none")))];
+        let outcome = Outcome::Refused { said: "no".to_owned(), until_changed: false };
+        looks.lock().insert("acme".to_owned(), Look { stamps: stamps.clone(), outcome });
+        assert!(looks.known("acme", &stamps).is_some());
+        assert!(looks.known("acme", &[]).is_none() && looks.known("other", &stamps).is_none());
+        assert_eq!(looks.refused(), ["no"]);
+    }
 }

@@ -346,3 +346,41 @@ pub(crate) fn stamps(root: &Path, limit: usize) -> Option<Vec<(PathBuf, Stamp)>>
     }
     Some(found)
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_looks_different_after_every_change_that_would_be_staged() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join("source").join(path);
+        let root = dir.path().join("source");
+        let look = || source_stamps(&root, 100).stamps;
+        let put = |path: &str, text: &str| {
+            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            atomic::write(&at(path), text.as_bytes(), atomic::Mode::Keep(0o022)).unwrap();
+        };
+        assert_eq!(source_stamps(&root, 100).folders, [dir.path()], "what is around it");
+        let absent = look();
+        put("capability.json", "{}");
+        put(".git/config", "one");
+        put("hooks/a.sh", "one");
+        let first = look();
+        assert_ne!(first, absent);
+        put(".git/config", "two");
+        assert_eq!(look(), first, "never staged");
+        put("hooks/a.sh", "two");
+        let second = look();
+        assert_ne!(second, first);
+        // A link is looked at, not through.
+        std::os::unix::fs::symlink(dir.path(), at("out")).unwrap();
+        let third = source_stamps(&root, 100);
+        assert_ne!(third.stamps, second);
+        assert_eq!(third.folders, [root.clone(), at("hooks")]);
+        assert_eq!(source_stamps(&root, 3).stamps.len(), 3);
+        fs::rename(&root, dir.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", &root).unwrap();
+        assert_eq!(source_stamps(&root, 100).stamps.len(), 1);
+    }
+}

@@ -486,6 +486,9 @@ pub struct ConsentRow {
     pub content_hash: String,
     /// When.
     pub consented_at: String,
+    /// Folder whose later contents it covers too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linked: Option<PathBuf>,
 }
 
 /// `consent.revoke`: takes an agreement back; the capability stays installed and inactive.
