@@ -268,6 +268,10 @@ pub(crate) struct InstallArgs {
     #[arg(long, value_name = "SRI")]
     pub(crate) integrity: Option<String>,
 
+    /// Follow the folder: its later changes are taken over by themselves, without another question
+    #[arg(long)]
+    pub(crate) link: bool,
+
     /// How to agree and where to register.
     #[command(flatten)]
     pub(crate) wish: WishArgs,

@@ -11,6 +11,7 @@ mod consent;
 mod git_source;
 mod interrupted;
 mod ledger;
+mod linked;
 mod loop_render;
 mod npm_source;
 mod oci;

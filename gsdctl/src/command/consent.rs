@@ -26,13 +26,15 @@ fn list(options: &Options) -> Outcome {
     let listed = connection.call::<ConsentList>(&ConsentListParams { ctx: connection.context() })?;
     let mut text = String::new();
     for record in &listed.records {
+        let linked = record.linked.as_ref().map(|folder| format!("  (linked: {})", folder.display()));
         let _ = writeln!(
             text,
-            "{}  {}  {}  {}",
+            "{}  {}  {}  {}{}",
             clean(&record.id),
             record.scope,
             clean(&record.project_root),
-            clean(&record.consented_at)
+            clean(&record.consented_at),
+            clean(&linked.unwrap_or_default()),
         );
     }
     let rows: Vec<_> = listed
@@ -47,6 +49,7 @@ fn list(options: &Options) -> Outcome {
                 "disclosureSignature": record.disclosure_signature,
                 "contentHash": record.content_hash,
                 "consentedAt": record.consented_at,
+                "linked": record.linked,
             })
         })
         .collect();

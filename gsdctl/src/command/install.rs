@@ -38,6 +38,7 @@ pub(super) fn grant(global: &Global, options: &Options, id: &str, args: &WishArg
         scope: None,
         allow_downgrade: false,
         auto: false,
+        link: false,
         integrity: None,
         to: None,
         args,
@@ -54,6 +55,7 @@ pub(super) fn rollback(global: &Global, options: &Options, args: &RollbackArgs) 
         scope: None,
         allow_downgrade: false,
         auto: false,
+        link: false,
         integrity: None,
         to,
         args: &args.wish,
@@ -110,6 +112,8 @@ pub(super) struct Wish<'a> {
     allow_downgrade: bool,
     /// Nobody watches.
     auto: bool,
+    /// The folder is followed.
+    link: bool,
     /// For a rollback: the version.
     to: Option<&'a str>,
     integrity: Option<&'a str>,
@@ -125,6 +129,7 @@ impl<'a> Wish<'a> {
             scope: None,
             allow_downgrade: false,
             auto: false,
+            link: args.link,
             to: None,
             integrity,
             args: &args.wish,
@@ -139,6 +144,7 @@ impl<'a> Wish<'a> {
             scope,
             allow_downgrade,
             auto: args.auto,
+            link: false,
             integrity: None,
             to: None,
             args: &args.wish,
@@ -173,6 +179,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         to: wish.to.map(ToOwned::to_owned),
         allow_downgrade: wish.allow_downgrade,
         auto: wish.auto,
+        link: wish.link,
         scope: wish.scope.or(global.scope).map(|scope| scope.word().to_owned()),
         runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
         shared_files: wish.args.shared_file.clone(),
@@ -378,6 +385,9 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
     }
     if wish.allow_downgrade {
         words.push("--allow-downgrade".to_owned());
+    }
+    if wish.link {
+        words.push("--link".to_owned());
     }
     if let Some(pin) = wish.integrity {
         words.extend(["--integrity".to_owned(), pin.to_owned()]);

@@ -35,6 +35,9 @@ fn list(global: &Global, options: &Options) -> Outcome {
         let member = |name: &str| clean(row.entry[name].as_str().unwrap_or_default());
         let _ = writeln!(text, "{} {} ({} scope)", clean(&row.id), member("version"), row.scope);
         let _ = writeln!(text, "  from      {}", member("source"));
+        if let Some(folder) = &row.linked {
+            let _ = writeln!(text, "  linked    {}", clean(&folder.display().to_string()));
+        }
         if let Some(commit) = &row.commit {
             let _ = writeln!(text, "  commit    {}", clean(commit));
         }

@@ -24,14 +24,16 @@ pub(super) fn list(global: &Global, options: &Options, args: &ListArgs) -> Outco
     let id_width = shown.iter().map(|item| item.id.chars().count()).max().unwrap_or(0);
     for item in &shown {
         let version = item.version.as_deref().unwrap_or("-");
+        let linked = item.linked.as_ref().map(|folder| format!(" (linked: {})", folder.display()));
         let _ = writeln!(
             text,
-            "{:<id_width$}  {:<9} {:<11} {:<12} {}",
+            "{:<id_width$}  {:<9} {:<11} {:<12} {}{}",
             clean(&item.id),
             clean(version),
             item.scope,
             item.status,
             clean(item.reason.as_deref().or(item.title.as_deref()).unwrap_or_default()),
+            clean(&linked.unwrap_or_default()),
         );
     }
     if hidden > 0 {
@@ -60,6 +62,7 @@ fn row(item: &ListItem) -> serde_json::Value {
         "surfaced": item.surfaced,
         "title": item.title,
         "level": item.level,
+        "linked": item.linked,
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod bundles;
 mod first_party;
+mod links;
 mod reconcile;
 mod roots;
 mod scan;

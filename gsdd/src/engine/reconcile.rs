@@ -248,6 +248,7 @@ impl Engine {
             runtimes: None,
             shared_files: files.clone(),
             offline: true,
+            link: false,
             integrity: None,
             cancel: CancellationToken::new(),
         };

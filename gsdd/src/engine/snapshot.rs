@@ -14,6 +14,7 @@ use gsdd_core::registry::{Base, ConfigEntry};
 use serde_json::Value;
 
 use super::bundles::Bundles;
+use super::links::Followed;
 use super::scan::{self, Found, Scan, ScannedRoot};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
@@ -33,6 +34,7 @@ pub(crate) struct Snapshot {
     /// By event as declared; hooks of accepted, recorded capabilities, in capability order.
     pub(crate) hooks: BTreeMap<String, Vec<WiredHook>>,
     pub(crate) warnings: Vec<String>,
+    pub(crate) followed: Followed,
     candidates: Vec<Candidate>,
     universe: SkillUniverse,
     stamps: Vec<(PathBuf, Stamp)>,
@@ -123,6 +125,7 @@ impl Snapshot {
             own,
             hooks,
             warnings,
+            followed: Followed::default(),
             stamps,
             changed_stamps,
             agreed_stamps,
@@ -136,7 +139,10 @@ impl Snapshot {
 
     /// [`Snapshot::is_fresh`] for callers that compare the content of a bundle themselves before anything of it runs.
     pub(crate) fn is_fresh_for_verified_use(&self) -> bool {
-        unchanged(&self.stamps, Stamp::of) && unchanged(&self.changed_stamps, Stamp::of_link)
+        !self.followed.put_off
+            && unchanged(&self.stamps, Stamp::of)
+            && unchanged(&self.changed_stamps, Stamp::of_link)
+            && unchanged(&self.followed.stamps, Stamp::of_link)
     }
 
     /// Everything that was found, as it was handed to composition.

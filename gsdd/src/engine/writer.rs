@@ -17,6 +17,7 @@ use tokio::sync::{broadcast, oneshot};
 
 use super::bundles::Bundles;
 use super::first_party::Shipped;
+use super::links::Looks;
 use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
 use super::turns::{NoLock, Queued, held, next, unless_put_off, wait_for};
@@ -128,6 +129,7 @@ struct Inner {
     places: Places,
     objects: Objects,
     bundles: Bundles,
+    looks: Looks,
     client: Option<PathBuf>,
     generation: AtomicU64,
     projects: Mutex<HashMap<PathBuf, Kept>>,
@@ -160,6 +162,7 @@ impl Engine {
             objects: Objects::new(places.objects()),
             places,
             bundles: Bundles::default(),
+            looks: Looks::default(),
             client,
             generation: AtomicU64::new(0),
             projects: Mutex::default(),
@@ -198,6 +201,15 @@ impl Engine {
 
     pub(crate) fn bundles(&self) -> &Bundles {
         &self.0.bundles
+    }
+
+    pub(super) fn looks(&self) -> &Looks {
+        &self.0.looks
+    }
+
+    /// What of linked folders is not taken over, as far as it was looked at.
+    pub(crate) fn not_taken_over(&self) -> Vec<String> {
+        self.0.looks.refused()
     }
 
     pub(crate) fn client(&self) -> Option<&Path> {
@@ -429,11 +441,12 @@ impl Engine {
             .get(project)
             .map(|kept| Arc::clone(&kept.snapshot));
         let next = self.0.generation.load(Ordering::Relaxed) + 1;
-        let mut snapshot =
-            Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
+        let take = || Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
+        let mut snapshot = take();
         if self.record_first_seen(&snapshot, writer) {
-            snapshot = Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
+            snapshot = take();
         }
+        self.follow_links(&mut snapshot, &take, writer);
         let change =
             before.as_ref().map_or_else(|| Some(first(&snapshot)), |before| difference(before, &snapshot));
         match &change {
@@ -501,6 +514,7 @@ impl Engine {
                 how: "first-seen".to_owned(),
                 from: None,
                 blanket: false,
+                linked: None,
                 at: clock::now(),
                 revoked_at: None,
                 unknown: serde_json::Map::new(),

@@ -316,6 +316,49 @@ impl bounded_read::ReadFailure {
     }
 }
 
+/// What a source folder looks like.
+#[derive(Default)]
+pub(crate) struct SourceStamps {
+    /// Equal lists mean that nothing changed that would be staged.
+    pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+    /// The folders among them; of a folder that is gone, the one around it.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// Looks at everything in the source folder `root` that [`Reading::Source`] would read, at most `limit` entries. Links
+/// are not followed.
+pub(crate) fn source_stamps(root: &Path, limit: usize) -> SourceStamps {
+    let mut seen = SourceStamps::default();
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    seen.stamps.push((root.to_owned(), Stamp::of_link(root)));
+    let mut open = Vec::new();
+    if is_folder(root) {
+        open.push(root.to_owned());
+    } else {
+        seen.folders.extend(root.parent().filter(|parent| parent.is_dir()).map(Path::to_owned));
+    }
+    while let Some(folder) = open.pop() {
+        seen.folders.push(folder.clone());
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+            if left_out(&relative) {
+                continue;
+            }
+            if seen.stamps.len() >= limit {
+                return seen;
+            }
+            seen.stamps.push((path.clone(), Stamp::of_link(&path)));
+            if is_folder(&path) {
+                open.push(path);
+            }
+        }
+    }
+    seen
+}
+
 /// One stamp for every file and folder below `root`: equal lists mean that nothing below it changed.
 pub(crate) fn stamps(root: &Path, limit: usize) -> Option<Vec<(PathBuf, Stamp)>> {
     let mut found = vec![(root.to_owned(), Stamp::of_link(root))];
@@ -334,4 +377,42 @@ pub(crate) fn stamps(root: &Path, limit: usize) -> Option<Vec<(PathBuf, Stamp)>>
         }
     }
     Some(found)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_looks_different_after_every_change_that_would_be_staged() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join("source").join(path);
+        let root = dir.path().join("source");
+        let look = || source_stamps(&root, 100).stamps;
+        let put = |path: &str, text: &str| {
+            fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+            atomic::write(&at(path), text.as_bytes(), atomic::Mode::Keep(0o022)).unwrap();
+        };
+        assert_eq!(source_stamps(&root, 100).folders, [dir.path()], "what is around it");
+        let absent = look();
+        put("capability.json", "{}");
+        put(".git/config", "one");
+        put("hooks/a.sh", "one");
+        let first = look();
+        assert_ne!(first, absent);
+        put(".git/config", "two");
+        assert_eq!(look(), first, "never staged");
+        put("hooks/a.sh", "two");
+        let second = look();
+        assert_ne!(second, first);
+        // A link is looked at, not through.
+        std::os::unix::fs::symlink(dir.path(), at("out")).unwrap();
+        let third = source_stamps(&root, 100);
+        assert_ne!(third.stamps, second);
+        assert_eq!(third.folders, [root.clone(), at("hooks")]);
+        assert_eq!(source_stamps(&root, 3).stamps.len(), 3);
+        fs::rename(&root, dir.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", &root).unwrap();
+        assert_eq!(source_stamps(&root, 100).stamps.len(), 1);
+    }
 }

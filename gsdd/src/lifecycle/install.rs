@@ -23,7 +23,7 @@ use super::wiring::{self, WiringPlan};
 use super::{from_ledger, from_state, past, produced, targets};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::{BundleTree, Reading};
-use crate::store::{OwnState, Taken, TargetKey, clock, shared_files};
+use crate::store::{Linked, OwnState, Taken, TargetKey, clock, shared_files};
 
 /// A plan, and what it achieves.
 pub(crate) struct Prepared {
@@ -80,12 +80,24 @@ pub(crate) fn plan_install(
     let installed = BundleTree::read(&live, Reading::Installed).ok();
     let same_content = installed.as_ref().is_some_and(|tree| tree.content_hash() == staged.content_hash);
     let came_back = staged.restores.as_ref().is_some_and(|past| past.taken.covers(&staged.content_hash));
-    let agreed =
-        came_back || (same_content && is_agreed(snapshot, &before_state, staged, &staged.content_hash));
+    let before = before_state.taken(&staged.root.dir, staged.id.as_str());
+    let agreed = match &staged.linked {
+        // A link is agreed to once, for everything that comes, and by nothing less.
+        Some(_) => staged.follows(before),
+        None => {
+            came_back || (same_content && is_agreed(snapshot, &before_state, staged, &staged.content_hash))
+        }
+    };
+    let in_place = staged.taken_from.is_none() && staged.restores.is_none();
+    let linked = match before {
+        // What lies there is the content of the link as it should be.
+        Some(before) if in_place && before.covers(&staged.content_hash) => before.link().cloned(),
+        _ => staged.linked.clone(),
+    };
     let installed_is_agreed = installed
         .as_ref()
         .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, &tree.content_hash()));
-    let requires_consent = staged.disclosure.has_executable() && !agreed;
+    let requires_consent = (staged.disclosure.has_executable() || staged.linked.is_some()) && !agreed;
     let reasons = if requires_consent {
         reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed)
     } else {
@@ -105,7 +117,10 @@ pub(crate) fn plan_install(
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
     let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
-    let as_it_should_be = agreed_or_inert(agreed, staged) && stored && !is_launcher_lost(engine, &state);
+    let as_it_should_be = agreed_or_inert(agreed, staged)
+        && stored
+        && !is_launcher_lost(engine, &state)
+        && same_link(before.and_then(Taken::link), linked.as_ref());
     if same_content && unchanged_entry && no_wiring && !requires_consent && as_it_should_be {
         return Ok(Prepared {
             plan: empty(staged),
@@ -132,6 +147,7 @@ pub(crate) fn plan_install(
                 taken.and_then(|taken| taken.from.clone())
             }),
             blanket,
+            linked,
             at: clock::now(),
             revoked_at: None,
             unknown: Map::new(),
@@ -214,6 +230,12 @@ fn recorded_integrity(staged: &Staged, old: Option<&Entry>) -> String {
         Some(from) => from.archive.clone().unwrap_or_default(),
         None => old.map(|entry| entry.integrity.clone()).unwrap_or_default(),
     }
+}
+
+/// Whether nothing about the link changes; what it replaced last is no part of it.
+fn same_link(before: Option<&Linked>, now: Option<&Linked>) -> bool {
+    let bare = |linked: Option<&Linked>| linked.map(|linked| Linked { before: None, ..linked.clone() });
+    bare(before) == bare(now)
 }
 
 /// An inert bundle needs no agreement, so it is current without one.

@@ -4,6 +4,7 @@ mod agreement;
 mod garbage;
 mod inspect;
 mod install;
+mod link;
 mod obtain;
 mod outdated;
 mod past;
@@ -26,6 +27,7 @@ mod wiring;
 
 pub(crate) use inspect::{InspectWish, Inspected, inspect};
 pub(crate) use install::{Prepared, plan_install};
+pub(crate) use link::ctx_of;
 pub(crate) use obtain::caller;
 pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;

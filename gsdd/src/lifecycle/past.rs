@@ -22,23 +22,32 @@ pub(super) fn supersede(
     root: &Path,
     id: &CapabilityId,
     entry: Option<&Entry>,
-    new: Taken,
+    mut new: Taken,
 ) -> Vec<String> {
     let key = OwnState::taken_key(root, id.as_str());
     let current = new.content_hash.clone();
+    let linked =
+        state.taken.get(&key).and_then(|taken| Some((taken.content_hash.clone(), taken.linked.clone()?)));
+    if let (Some(new), Some((content, old))) = (&mut new.linked, &linked) {
+        new.before = if *content == current { old.before.clone() } else { Some(content.clone()) };
+    }
     let replaced = state.taken.insert(key.clone(), new);
     let mut past = state.past.remove(&key).unwrap_or_default();
     let mut gone: Vec<String> = Vec::new();
     if let (Some(entry), Some(taken)) = (entry, replaced) {
+        gone.extend(taken.linked.as_ref().and_then(|linked| linked.before.clone()));
         gone.push(taken.content_hash.clone());
         past.retain(|past| past.taken.content_hash != taken.content_hash);
-        past.push(Past {
-            version: entry.version.clone(),
-            source: entry.source.clone(),
-            integrity: entry.integrity.clone(),
-            taken,
-            unknown: Map::new(),
-        });
+        // Saving a file is no release: only what was installed as a copy can come back.
+        if taken.linked.is_none() {
+            past.push(Past {
+                version: entry.version.clone(),
+                source: entry.source.clone(),
+                integrity: entry.integrity.clone(),
+                taken,
+                unknown: Map::new(),
+            });
+        }
     }
     past.retain(|past| past.taken.content_hash != current);
     let surplus = past.len().saturating_sub(KEPT);
@@ -55,7 +64,11 @@ pub(super) fn forget(state: &mut OwnState, root: &Path, id: &CapabilityId) -> Ve
     let taken = state.taken.remove(&key);
     let past = state.past.remove(&key).unwrap_or_default();
     let gone = taken.into_iter().chain(past.into_iter().map(|past| past.taken));
-    let gone = gone.map(|taken| taken.content_hash).collect();
+    let gone = gone.flat_map(|taken| {
+        let before = taken.linked.and_then(|linked| linked.before);
+        std::iter::once(taken.content_hash).chain(before)
+    });
+    let gone = gone.collect();
     unneeded(state, gone)
 }
 
@@ -106,6 +119,7 @@ pub(crate) fn to_go_back_to(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Linked;
 
     fn taken(content: &str, at: &str) -> Taken {
         serde_json::from_value(serde_json::json!({"contentHash": content, "how": "installed", "at": at}))
@@ -153,6 +167,24 @@ mod tests {
         assert_eq!(to_go_back_to(&state, root, &id, Some("6")).unwrap().taken.content_hash, "c6");
         assert_eq!(forget(&mut state, root, &id), ["c1", "c2", "c3", "c4", "c5", "c6"]);
         assert_eq!(state, OwnState::default());
+    }
+
+    #[test]
+    fn a_linked_content_is_dropped_when_the_one_after_it_is_replaced() {
+        let (root, id) = (Path::new("/r"), CapabilityId::parse("acme").unwrap());
+        let linked = |content: &str| Taken { linked: Some(Linked::default()), ..taken(content, content) };
+        let mut state = OwnState::default();
+        supersede(&mut state, root, &id, None, taken("copy", "0"));
+        assert!(supersede(&mut state, root, &id, Some(&entry("1")), linked("l1")).is_empty());
+        assert_eq!(versions(&state), ["1"]);
+        // What was started from it may still run.
+        assert!(supersede(&mut state, root, &id, Some(&entry("2")), linked("l2")).is_empty());
+        assert!(supersede(&mut state, root, &id, Some(&entry("2")), linked("l2")).is_empty());
+        assert_eq!(supersede(&mut state, root, &id, Some(&entry("2")), linked("l3")), ["l1"]);
+        assert_eq!(versions(&state), ["1"], "only copies come back");
+        assert_eq!(supersede(&mut state, root, &id, Some(&entry("2")), taken("end", "9")), ["l2", "l3"]);
+        assert_eq!(versions(&state), ["1"]);
+        assert_eq!(forget(&mut state, root, &id), ["copy", "end"]);
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub(crate) fn plan_revoke(engine: &Engine, root: &ScopeRoot, id: &str) -> Result
         state.taken.get_mut(&OwnState::taken_key(&root.dir, id)).filter(|taken| taken.revoked_at.is_none())
     {
         taken.revoked_at = Some(clock::now());
+        // A later agreement is to what was shown for it, which may be a copy.
+        taken.linked = None;
         plan.roots.push(state_path.clone());
         plan.steps.push(Step::WriteFile {
             path: state_path,

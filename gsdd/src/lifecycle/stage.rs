@@ -18,17 +18,17 @@ use gsdd_core::manifest::{Manifest, Problem, assess};
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
-    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, sha256,
+    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, link_digest, sha256,
 };
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::obtain;
+use super::{link, obtain};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::BundleTree;
 use crate::source::Fetched;
-use crate::store::{Past, ScopeRoot, TakenFrom};
+use crate::store::{Linked, Past, ScopeRoot, TakenFrom};
 
 /// How long a staged bundle is kept for its commit.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -44,6 +44,8 @@ pub(crate) enum Origin<'a> {
     InPlace(&'a CapabilityId, &'a str),
     /// What an update replaced.
     Past(&'a Past),
+    /// A linked folder, by itself.
+    Linked(&'a Linked),
 }
 
 /// What to stage.
@@ -58,6 +60,8 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) offline: bool,
     /// The digest that the archive has to have, as the person gave it.
     pub(crate) integrity: Option<&'a str>,
+    /// Whether the folder is to be followed from then on.
+    pub(crate) link: bool,
     /// Cancelled when nobody waits for the bundle any more.
     pub(crate) cancel: CancellationToken,
 }
@@ -83,6 +87,8 @@ pub(crate) struct Staged {
     /// What the source had to say, cleaned.
     pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
+    /// The folder that is followed from then on.
+    pub(crate) linked: Option<Linked>,
     /// For a rollback: what was recorded of this content.
     pub(crate) restores: Option<Past>,
     since: Instant,
@@ -146,11 +152,25 @@ pub(crate) fn stage(
         Scope::Global | Scope::FirstParty => engine.places().global_root(),
     };
     refuse_planted(&root)?;
+    let mut linked = None;
     let (tree, recorded, taken_from, notes) = match request.from {
         Origin::Source(spec) => {
+            if request.link {
+                link::judge_wish(engine, spec, &root, &project_root)?;
+            }
             let (Fetched { tree, recorded, from }, notes) =
                 obtain::fetch(engine, request, spec, &root, &project_root)?;
+            if request.link {
+                linked = Some(link::new(engine, request, &recorded)?);
+            }
             (tree, recorded, Some(from), notes)
+        }
+        Origin::Linked(followed) => {
+            let tree = link::read(followed)?;
+            let content = Some(tree.content_hash().as_str().to_owned());
+            let recorded = followed.path.to_string_lossy().into_owned();
+            linked = Some(followed.clone());
+            (tree, recorded, Some(TakenFrom { content, ..TakenFrom::default() }), Vec::new())
         }
         Origin::InPlace(id, recorded) => {
             let tree = obtain::in_place(engine, request.ctx, &root.bundle(id), recorded, &project_root)?;
@@ -163,7 +183,7 @@ pub(crate) fn stage(
     };
     let restores = match request.from {
         Origin::Past(past) => Some(past.clone()),
-        Origin::Source(_) | Origin::InPlace(..) => None,
+        Origin::Source(_) | Origin::InPlace(..) | Origin::Linked(_) => None,
     };
     let (id, manifest, warnings) = judge_manifest(engine, snapshot, &tree, request.scope, request.expected)?;
     let facts = facts_of(&tree);
@@ -173,9 +193,13 @@ pub(crate) fn stage(
     refuse_missing_files(&id, &disclosure, &tree)?;
     let content_hash = tree.content_hash();
     let signature = disclosure_signature(&manifest.raw);
+    let copied = consent_digest(&content_hash, &signature, &disclosure);
     Ok(Staged {
         ctx: request.ctx.clone(),
-        consent_digest: consent_digest(&content_hash, &signature, &disclosure),
+        consent_digest: match &linked {
+            Some(linked) => link_digest(&copied, &linked.path.to_string_lossy()),
+            None => copied,
+        },
         id,
         manifest,
         tree,
@@ -191,6 +215,7 @@ pub(crate) fn stage(
         facts,
         notes,
         warnings,
+        linked,
         restores,
         since: Instant::now(),
     })
@@ -224,7 +249,9 @@ fn judge_manifest(
     let declared = json::parse_lenient(&file.bytes);
     let declared =
         declared.as_ref().and_then(|value| value.get("id")).and_then(Value::as_str).unwrap_or_default();
-    if let Some(expected) = expected.filter(|expected| expected.as_str() != declared) {
+    // A manifest that names no id is broken, which is told below.
+    let other = |expected: &&CapabilityId| !declared.is_empty() && expected.as_str() != declared;
+    if let Some(expected) = expected.filter(other) {
         return Err(WireError::new(
             Code::ComposeCollision,
             format!("the source of {expected} now holds {}", shown(declared)),

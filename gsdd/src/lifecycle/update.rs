@@ -17,7 +17,7 @@ use super::remove::{find_root, not_installed};
 use super::stage::Staged;
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bounded_read::{self, MAX_FILE};
-use crate::store::shared_files;
+use crate::store::{Linked, shared_files};
 
 /// Switches updates on that no person watches.
 const AUTO_UPDATE: &str = "capabilities.auto_update";
@@ -59,6 +59,12 @@ impl Installed {
         let mut ctx = ctx.clone();
         ctx.cwd.clone_from(&root.dir);
         Ok(Self { entry, scope: root.scope, root: root.dir, ctx })
+    }
+
+    /// The folder that is followed; an update takes it over now and goes on following it.
+    pub(crate) fn followed<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Linked> {
+        let linked = snapshot.own.taken(&self.root, self.entry.id.as_str())?.link()?;
+        (linked.path == Path::new(&self.entry.source)).then_some(linked)
     }
 
     /// Refuses an update without a person where it is not switched on: in the project's configuration for what the

@@ -78,13 +78,28 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
             if let (Some(installed), true) = (&installed, params.auto) {
                 installed.judge_unattended(&snapshot)?;
             }
+            let followed = installed
+                .as_ref()
+                .filter(|_| params.update.is_some())
+                .and_then(|installed| installed.followed(&snapshot));
+            if params.link && installed.is_some() {
+                return Err(WireError::new(Code::UsageInvalid, "only an install can link a folder")
+                    .with_fix(
+                        "install the folder with --link",
+                        &["gsdctl", "install", "./folder", "--link"],
+                    ));
+            }
             let request = StageRequest {
                 ctx: installed.as_ref().map_or(&params.ctx, |installed| &installed.ctx),
                 from,
                 scope: installed.as_ref().map(|installed| installed.scope).or(scope).unwrap_or(Scope::Global),
                 expected: installed.as_ref().map(|installed| &installed.entry.id),
-                runtimes: params.runtimes.clone(),
-                shared_files: params.shared_files.clone(),
+                runtimes: params.runtimes.clone().or_else(|| followed.map(|linked| linked.runtimes.clone())),
+                shared_files: match followed {
+                    Some(linked) if params.shared_files.is_empty() => linked.shared_files.clone(),
+                    _ => params.shared_files.clone(),
+                },
+                link: params.link || followed.is_some(),
                 offline: params.offline,
                 integrity: params.integrity.as_deref(),
                 cancel,

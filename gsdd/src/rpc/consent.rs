@@ -34,6 +34,7 @@ async fn list(app: Arc<App>, params: ConsentListParams) -> Result<ConsentListRes
             disclosure_signature: record.disclosure_signature,
             content_hash: shown(&record.content_hash),
             consented_at: shown(&record.consented_at),
+            linked: None,
         })
         .collect();
     let home = app.engine.places().gsd_home.display().to_string();
@@ -45,6 +46,7 @@ async fn list(app: Arc<App>, params: ConsentListParams) -> Result<ConsentListRes
                 project_root: home.clone(),
                 content_hash: taken.content_hash.clone(),
                 consented_at: taken.at.clone(),
+                linked: taken.link().map(|linked| linked.path.clone()),
                 ..ConsentRow::default()
             });
         }

@@ -14,7 +14,7 @@ use gsd_proto::{Code, WireError};
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
-use super::{register, register_blocking};
+use super::{register, register_blocking, wire};
 use crate::app::App;
 use crate::settings::Mode;
 use crate::watch::WatchState;
@@ -95,6 +95,7 @@ fn status(app: &App) -> StatusResult {
             .log_problem()
             .map(|message| Warning { code: "log.unwritable".into(), message, fix: Vec::new() })
             .into_iter()
+            .chain(app.engine.not_taken_over().iter().map(|said| wire::warning("link.refused", said)))
             .collect(),
     }
 }

@@ -63,6 +63,7 @@ fn row(snapshot: &Snapshot, root: &ScopeRoot, entry: &Entry) -> LedgerRow {
         content_hash: taken.map(|taken| taken.content_hash.clone()),
         agreed_at: taken.filter(|taken| taken.revoked_at.is_none()).map(|taken| taken.at.clone()),
         commit: taken.and_then(|taken| taken.from.as_ref()?.commit.clone()),
+        linked: taken.and_then(|taken| Some(taken.link()?.path.clone())),
         wired_into,
         past: past
             .map(|past| PastRow {

@@ -163,6 +163,7 @@ fn shipped_row(composed: &Composed, enabled: &EnabledSkills) -> ListItem {
         surfaced: Some(enabled.surfaced(&manifest.skills)),
         title: Some(shown(&manifest.title)),
         level: "first-party".to_owned(),
+        linked: None,
     }
 }
 
@@ -171,6 +172,10 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
     let entry =
         snapshot.ledger_entries().remove(&(overlay.scope.as_str().to_owned(), overlay.dir_name.clone()));
     let manifest = overlay.manifest.as_deref();
+    let taken = snapshot.own.taken(&overlay.root, &overlay.dir_name);
+    let linked = taken.and_then(|taken| Some(taken.link()?.path.clone()));
+    let refused = snapshot.followed.refused.get(&overlay.dir_name).filter(|_| linked.is_some());
+    let reason = reason.or_else(|| refused.cloned());
     // Words of a bundle that nobody agreed to are not repeated.
     let title = manifest.filter(|_| overlay.accepted).map(|manifest| shown(&manifest.title));
     ListItem {
@@ -189,6 +194,7 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
         reason,
         title,
         level: if entry.is_some() { "recorded" } else { "unrecorded" }.to_owned(),
+        linked,
     }
 }
 

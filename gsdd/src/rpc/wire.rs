@@ -103,8 +103,7 @@ pub(super) fn staged(
         reasons: prepared.reasons.clone(),
         differs: prepared.differs.as_ref().map(differences),
         disclosure: staged
-            .disclosure
-            .lines(&staged.facts)
+            .disclosed()
             .into_iter()
             .map(|line| DisclosureLine { group: line.group.name().to_owned(), text: line.text })
             .collect(),

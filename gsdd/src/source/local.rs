@@ -1,4 +1,4 @@
-//! A folder on this machine: copied, never linked.
+//! A folder on this machine: always copied; a linked one is copied again when it changes.
 
 use std::path::{Component, Path, PathBuf};
 

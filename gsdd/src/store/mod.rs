@@ -15,7 +15,7 @@ pub(crate) use objects::Objects;
 pub(crate) use places::{Places, ScopeRoot};
 pub(crate) use process::lock_holder;
 pub(crate) use state::{
-    CapabilityWiring, DocumentRecord, OwnState, Past, Taken, TargetKey, WiredFile, WiringTarget,
+    CapabilityWiring, DocumentRecord, Linked, OwnState, Past, Taken, TargetKey, WiredFile, WiringTarget,
 };
 pub(crate) use taken_from::TakenFrom;
 pub(crate) use upstream_lock::{LockFailure, UpstreamLock};

@@ -69,6 +69,9 @@ pub(crate) struct Taken {
     /// Whether the grant was a blanket `--yes`.
     #[serde(default)]
     pub(crate) blanket: bool,
+    /// The folder that later contents are taken from without another question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) linked: Option<Linked>,
     /// When, ISO-8601 UTC.
     pub(crate) at: String,
     /// Set when the person took the consent back.
@@ -78,7 +81,37 @@ pub(crate) struct Taken {
     pub(crate) unknown: Map<String, Value>,
 }
 
+/// A folder whose changes are taken over, and what is needed to do that while nobody calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Linked {
+    /// The folder as the ledger names it, absolute.
+    pub(crate) path: PathBuf,
+    /// Where that was when it was linked, without symlinks. It is not followed to anywhere else.
+    pub(crate) real: PathBuf,
+    /// Variables that say where hosts keep their configuration, and no others: an environment may hold tokens.
+    pub(crate) env: BTreeMap<String, String>,
+    /// Hosts that it is wired into.
+    pub(crate) runtimes: Vec<String>,
+    /// Shared files that it is registered in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shared_files: Vec<String>,
+    /// Mask of new files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) umask: Option<u32>,
+    /// Content hash of what the present content replaced: what was started from it may still run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) before: Option<String>,
+    #[serde(flatten)]
+    pub(crate) unknown: Map<String, Value>,
+}
+
 impl Taken {
+    /// The folder that is followed now.
+    pub(crate) fn link(&self) -> Option<&Linked> {
+        self.linked.as_ref().filter(|_| self.revoked_at.is_none())
+    }
+
     /// Whether this is an agreement to `content` that was not taken back.
     pub(crate) fn covers(&self, content: &ContentHash) -> bool {
         self.revoked_at.is_none() && self.content_hash == content.as_str()
@@ -243,6 +276,15 @@ impl OwnState {
         self.past.get(&Self::taken_key(root, id)).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// What is linked in `root`, by id.
+    pub(crate) fn links(&self, root: &Path) -> impl Iterator<Item = (&str, &Taken, &Linked)> {
+        let taken = self.taken.iter();
+        taken.filter_map(move |(key, taken)| {
+            let (at, id) = key.rsplit_once('|')?;
+            (Path::new(at) == root).then_some((id, taken, taken.link()?))
+        })
+    }
+
     /// Content hashes of everything that is agreed to or can come back, in the roots that `wanted` names.
     pub(crate) fn contents(&self, wanted: impl Fn(&Path) -> bool) -> impl Iterator<Item = &str> {
         let past = self.past.iter().flat_map(|(key, past)| past.iter().map(move |past| (key, &past.taken)));
@@ -250,7 +292,10 @@ impl OwnState {
             .iter()
             .chain(past)
             .filter(move |(key, _)| key.rsplit_once('|').is_some_and(|(root, _)| wanted(Path::new(root))))
-            .map(|(_, taken)| taken.content_hash.as_str())
+            .flat_map(|(_, taken)| {
+                let before = taken.linked.as_ref().and_then(|linked| linked.before.as_deref());
+                std::iter::once(taken.content_hash.as_str()).chain(before)
+            })
     }
 
     /// Whether anything of any capability is still wired into any host.

@@ -202,5 +202,6 @@ fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> HashSet<Path
     folders.retain(|folder| folder.is_dir());
     // These were seen a moment ago.
     folders.extend(snapshot.overlays.iter().map(|overlay| overlay.bundle.clone()));
+    folders.extend(snapshot.followed.folders.iter().cloned());
     folders
 }

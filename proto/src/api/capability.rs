@@ -59,6 +59,10 @@ pub struct StageParams {
     /// Digest that the archive has to have, `sha512-<base64>`; for sources that are archives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<String>,
+    /// Whether the folder stays linked: later changes of it are taken over without another question. For an install
+    /// from a local folder in global scope.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub link: bool,
 }
 
 /// Result of [`Stage`].
@@ -482,6 +486,9 @@ pub struct ConsentRow {
     pub content_hash: String,
     /// When.
     pub consented_at: String,
+    /// Folder whose later contents it covers too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linked: Option<PathBuf>,
 }
 
 /// `consent.revoke`: takes an agreement back; the capability stays installed and inactive.

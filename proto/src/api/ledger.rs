@@ -66,6 +66,9 @@ pub struct LedgerRow {
     /// Commit that was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Folder whose changes are taken over by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linked: Option<PathBuf>,
     /// Files of hosts that hold something of it.
     pub wired_into: Vec<PathBuf>,
     /// Versions that a rollback can go to, the latest first.

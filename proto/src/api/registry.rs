@@ -103,6 +103,9 @@ pub struct ListItem {
     pub title: Option<String>,
     /// Level of verification: `first-party`, `recorded` or `unrecorded`.
     pub level: String,
+    /// Folder whose changes are taken over by themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linked: Option<PathBuf>,
 }
 
 /// `registry.explain`: why something is active or not, and what would change that.

@@ -99,6 +99,12 @@ impl ConfigHome {
             .find(|name| facts.env.get(*name).is_some_and(|value| !value.trim().is_empty()))
     }
 
+    /// Every environment variable that has a say in where the folders of the host are.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let skills = self.skills_home.iter().flat_map(|home| &home.env);
+        self.env.iter().chain(skills).map(String::as_str)
+    }
+
     fn probed_nested(&self, facts: &PathFacts<'_>) -> String {
         let parent = join(facts.home, self.parent.as_deref().unwrap_or_default());
         let candidates: Vec<String> = self.probe.iter().map(|name| join(&parent, name)).collect();

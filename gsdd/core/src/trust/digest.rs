@@ -25,6 +25,13 @@ pub fn consent_digest(content_hash: &ContentHash, signature: &str, disclosure: &
     ]))
 }
 
+/// The token of an agreement to a linked folder: what was shown for its present content, and that every later content
+/// of `folder` runs without another question. `shown` is the [`consent_digest`] of a copy. Source: threat T183.
+#[must_use]
+pub fn link_digest(shown: &str, folder: &str) -> String {
+    sha256_of(&json!(["gsdd consent to a link 1", folder, shown]))
+}
+
 /// Digest of everything that would run, file contents included: `sha256:<64 hex>`.
 ///
 /// A script can load any other file of its bundle, so every file counts except the manifest (its surfaces are bound
@@ -145,6 +152,17 @@ mod tests {
             }
         }
         assert_eq!(token(&narrow, b"1"), tokens[0]);
+    }
+
+    #[test]
+    fn t183_an_approval_of_a_copy_is_none_of_a_link() {
+        let copy = token(&json!({}), b"1");
+        let link = link_digest(&copy, "/a");
+        assert!(link.starts_with("sha256:") && link.len() == 71);
+        assert_ne!(link, copy);
+        assert_ne!(link, link_digest(&copy, "/b"));
+        assert_ne!(link, link_digest(&token(&json!({}), b"2"), "/a"));
+        assert_eq!(link, link_digest(&copy, "/a"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod surfaces;
 
 pub use changes::{ChangeKind, Changes, Compared, FileChange};
 pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
-pub use digest::{consent_digest, sha256, surface_digest};
+pub use digest::{consent_digest, link_digest, sha256, surface_digest};
 pub use disclosure::Disclosure;
 pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
 pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};

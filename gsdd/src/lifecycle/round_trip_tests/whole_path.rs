@@ -76,6 +76,7 @@ async fn staged(engine: &Engine, wish: &Wish) -> Arc<Staged> {
             runtimes: shared_files.is_empty().then(|| vec!["claude".to_owned()]),
             shared_files,
             offline: true,
+            link: false,
             integrity: None,
             cancel: tokio_util::sync::CancellationToken::new(),
         };
