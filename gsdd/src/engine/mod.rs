@@ -4,8 +4,11 @@
 //! compose again when one differs (D-03); watching only makes that happen earlier and tells subscribers.
 
 mod bundles;
+mod change;
 mod first_party;
 mod links;
+mod locks;
+mod operations;
 mod reconcile;
 mod roots;
 mod scan;

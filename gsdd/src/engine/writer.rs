@@ -1,7 +1,6 @@
 //! The one writer: everything that changes state goes through one thread, one closed list of work.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -16,17 +15,17 @@ use gsdd_core::registry::Base;
 use tokio::sync::{broadcast, oneshot};
 
 use super::bundles::Bundles;
+use super::change::{Change, difference, first};
 use super::first_party::Shipped;
 use super::links::Looks;
 use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
-use super::turns::{NoLock, Queued, held, next, unless_put_off, wait_for};
+use super::turns::{Queued, held, next, unless_put_off};
 use crate::apply::{self, Tools};
 use crate::fs::atomic;
-use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
 use crate::patience::{Patience, holder_words};
-use crate::store::{LockFailure, Objects, OwnState, Places, ScopeRoot, Taken, UpstreamLock, clock};
+use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, clock};
 use crate::watch::Watcher;
 
 /// Projects whose snapshots are kept; the least recently used one gives way.
@@ -38,16 +37,6 @@ const NOTICES: usize = 256;
 const LOOK: Duration = Duration::from_millis(100);
 /// Mask of new files when the caller does not say.
 const DEFAULT_UMASK: u32 = 0o022;
-
-/// A change of the registry of one project.
-#[derive(Clone, Debug)]
-pub(crate) struct Change {
-    pub(crate) project: PathBuf,
-    pub(crate) generation: u64,
-    pub(crate) added: Vec<String>,
-    pub(crate) removed: Vec<String>,
-    pub(crate) changed: Vec<String>,
-}
 
 /// The engine has ended; the daemon is shutting down.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -555,230 +544,4 @@ impl Engine {
         };
         apply::apply(plan, &tools).map_err(|failure| lifecycle::from_apply(&failure))
     }
-
-    /// Keeps a private process of the same home (a client without the daemon) out while state is changed.
-    pub(crate) fn exclusive(&self) -> Result<File, WireError> {
-        let state = &self.0.places.state;
-        let path = state.join("writer.lock");
-        let open = || -> std::io::Result<File> {
-            atomic::private_folder(state)?;
-            File::options().create(true).truncate(false).write(true).open(&path)
-        };
-        let unwritable = |error: std::io::Error| {
-            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-                .at_file(state)
-                .with_fix("make that folder writable for you, then run the same command again", &[])
-        };
-        let file = open().map_err(unwritable)?;
-        wait_for(&file, "another process of this home")
-            .map_err(|failure| failure.map_or_else(|held| held.at_file(&path), unwritable))?;
-        Ok(file)
-    }
-
-    /// Keeps the daemons of other homes out of a project while it is changed. They have their own records and this lock
-    /// in common; it goes with its process, so nobody can leave it behind.
-    pub(super) fn project_lock(&self, project: &Path) -> Result<Option<File>, WireError> {
-        // Where folders can't be locked there is upstream's lock alone.
-        let Ok(folder) = File::open(project) else { return Ok(None) };
-        match wait_for(&folder, "a change of this project from another home") {
-            Ok(()) => Ok(Some(folder)),
-            Err(NoLock::Held(held)) => Err(held.at_file(project)),
-            Err(NoLock::Io(_)) => Ok(None),
-        }
-    }
-
-    fn writer_lock(&self) -> std::io::Result<File> {
-        let state = &self.0.places.state;
-        atomic::private_folder(state)?;
-        File::options().create(true).truncate(false).write(true).open(state.join("writer.lock"))
-    }
-
-    /// Tells upstream that a root is being changed. A root that does not exist yet needs no lock: nobody else can be
-    /// at work in it.
-    pub(crate) fn lock(&self, root: &ScopeRoot) -> Result<Option<UpstreamLock>, WireError> {
-        if !root.bundles().is_dir() {
-            return Ok(None);
-        }
-        let file = UpstreamLock::mutation_file(&root.bundles());
-        apply::note_lock(&self.0.places.journal(), &file).map_err(|error| {
-            WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-                .at_file(self.0.places.journal())
-        })?;
-        UpstreamLock::mutation(&root.bundles()).map(Some).map_err(|failure| match failure {
-            LockFailure::Busy { path, holder, waited } => {
-                held("another operation", &holder_words(holder), waited).at_file(path)
-            }
-            LockFailure::Io { path, error } => {
-                WireError::new(Code::IoFailed, format!("the lock can't be taken: {error}"))
-                    .at_file(path)
-                    .with_fix("make that folder writable for you, then run the same command again", &[])
-            }
-        })
-    }
-
-    fn do_commit(
-        &self,
-        staged: &Arc<Staged>,
-        consent: Option<&Consent>,
-    ) -> Result<WorkOutcome<Prepared>, WireError> {
-        let _own = self.exclusive()?;
-        let _project = self.project_lock(&staged.project_root)?;
-        lifecycle::settle(self);
-        let _upstream = self.lock(&staged.root)?;
-        self.bring_in_order(&staged.project_root, &staged.root, &staged.ctx);
-        let snapshot = self.recompose(&staged.project_root, Writer::Held);
-        let blanket = consent.is_some_and(|consent| consent.blanket);
-        let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
-        if prepared.requires_consent || consent.is_some() {
-            require_consent(staged, consent)?;
-        }
-        if !prepared.current {
-            // What gives way can come back only if it is in the store.
-            for tree in prepared.replaced.iter().chain([&staged.tree]) {
-                self.store(tree)?;
-            }
-            self.apply(&prepared.plan, staged.ctx.umask)?.close();
-        }
-        let snapshot = self.recompose(&staged.project_root, Writer::Held);
-        Ok(WorkOutcome { value: prepared, snapshot })
-    }
-
-    pub(super) fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
-        self.0.objects.keep(tree, &tree.content_hash()).map(drop).map_err(|error| {
-            WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
-                .at_file(self.0.places.objects())
-                .with_fix(
-                    "free some space, or make that folder writable, then run the same command again",
-                    &[],
-                )
-        })
-    }
-
-    fn do_remove(&self, project: &Path, wish: &RemoveWish) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
-        let _own = self.exclusive()?;
-        let _project = self.project_lock(project)?;
-        lifecycle::settle(self);
-        let snapshot = self.recompose(project, Writer::Held);
-        let dependents: Vec<String> =
-            snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
-        if !dependents.is_empty() && !wish.cascade {
-            return Err(WireError::new(
-                Code::ComposeCollision,
-                format!("{} is required by {}", gsdd_core::text::shown(&wish.id), dependents.join(", ")),
-            )
-            .with_fix("remove them too", &["gsdctl", "remove", wish.id.as_str(), "--cascade"]));
-        }
-        let mut done = Vec::new();
-        for id in dependents.iter().chain([&wish.id]) {
-            let snapshot = self.recompose(project, Writer::Held);
-            let scope = wish.scope.filter(|_| *id == wish.id);
-            let root = lifecycle::removal_root(self, &snapshot, id, scope)?;
-            // What can't be done is refused before anything is touched, the lock included.
-            drop(lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?);
-            let lock = self.lock(&root)?;
-            self.bring_in_order(project, &root, &wish.ctx);
-            let snapshot = self.recompose(project, Writer::Held);
-            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
-            let applied = self.apply(&removal.plan, wish.ctx.umask)?;
-            // The lock lies in a folder that goes when it is empty.
-            drop(lock);
-            if !apply::drop_empty_folders(&removal.plan) {
-                applied.close();
-            }
-            done.push(removal);
-        }
-        let snapshot = self.recompose(project, Writer::Held);
-        Ok(WorkOutcome { value: done, snapshot })
-    }
-
-    fn do_switch(&self, project: &Path, wish: &SwitchRequest) -> Result<WorkOutcome<Switching>, WireError> {
-        let _own = self.exclusive()?;
-        let _project = self.project_lock(project)?;
-        lifecycle::settle(self);
-        let snapshot = self.recompose(project, Writer::Held);
-        let switching =
-            lifecycle::plan_switching(&snapshot, &wish.id, &wish.wish, wish.config_home.as_deref())?;
-        self.apply(&switching.plan, wish.umask)?.close();
-        let snapshot = self.recompose(project, Writer::Held);
-        Ok(WorkOutcome { value: switching, snapshot })
-    }
-
-    fn do_revoke(&self, project: &Path, root: &ScopeRoot, id: &str) -> Result<WorkOutcome<bool>, WireError> {
-        let _own = self.exclusive()?;
-        let plan = lifecycle::plan_revoke(self, root, id)?;
-        self.apply(&plan, None)?.close();
-        let snapshot = self.recompose(project, Writer::Held);
-        Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
-    }
-}
-
-/// An agreement covers exactly what was shown: content, signature and surfaces (T183).
-fn require_consent(staged: &Staged, consent: Option<&Consent>) -> Result<(), WireError> {
-    let Some(consent) = consent else {
-        return Err(WireError::new(
-            Code::ConsentRequired,
-            format!("{} can run things on this machine; nobody agreed to that yet", staged.id),
-        ));
-    };
-    if consent.digest == staged.consent_digest {
-        return Ok(());
-    }
-    Err(WireError::new(
-        Code::ConsentStale,
-        "the agreement is for another content than the one that was fetched",
-    )
-    .caused_by(format!("agreed to {}", gsdd_core::text::shown(&consent.digest)))
-    .caused_by(format!("fetched   {}", staged.consent_digest))
-    .with_fix("look at it again: run the same command without --consent", &[]))
-}
-
-fn first(snapshot: &Snapshot) -> Change {
-    Change {
-        project: snapshot.project_root.clone(),
-        generation: snapshot.generation,
-        added: snapshot.composition.accepted.iter().map(ToString::to_string).collect(),
-        removed: Vec::new(),
-        changed: Vec::new(),
-    }
-}
-
-/// What a subscriber would see differently; `None` when nothing.
-fn difference(before: &Snapshot, after: &Snapshot) -> Option<Change> {
-    let ids = |snapshot: &Snapshot| -> BTreeSet<String> {
-        snapshot.composition.accepted.iter().map(ToString::to_string).collect()
-    };
-    let by_place = |snapshot: &'_ Snapshot| -> HashMap<(String, Scope), usize> {
-        let overlays = snapshot.overlays.iter().enumerate();
-        overlays.map(|(at, overlay)| ((overlay.dir_name.clone(), overlay.scope), at)).collect()
-    };
-    let (old_places, new_places) = (by_place(before), by_place(after));
-    let (old, new) = (ids(before), ids(after));
-    let added: Vec<String> = new.difference(&old).cloned().collect();
-    let removed: Vec<String> = old.difference(&new).cloned().collect();
-    let mut changed: BTreeSet<String> = BTreeSet::new();
-    for overlay in &after.overlays {
-        let place = (overlay.dir_name.clone(), overlay.scope);
-        let other = old_places.get(&place).and_then(|at| before.overlays.get(*at));
-        let same = other.is_some_and(|other| overlay.same_state(other));
-        if !same && !added.contains(&overlay.dir_name) {
-            changed.insert(overlay.dir_name.clone());
-        }
-    }
-    for overlay in &before.overlays {
-        let stays = new_places.contains_key(&(overlay.dir_name.clone(), overlay.scope));
-        if !stays && !removed.contains(&overlay.dir_name) {
-            changed.insert(overlay.dir_name.clone());
-        }
-    }
-    let configuration = before.config_differs(after);
-    if added.is_empty() && removed.is_empty() && changed.is_empty() && !configuration {
-        return None;
-    }
-    Some(Change {
-        project: after.project_root.clone(),
-        generation: after.generation,
-        added,
-        removed,
-        changed: changed.into_iter().collect(),
-    })
 }

@@ -1,0 +1,143 @@
+//! What changes state, carried out on the writer's thread: locks, order, plan, steps, a new snapshot.
+
+use std::path::Path;
+
+use gsd_proto::api::capability::Consent;
+use gsd_proto::{Code, WireError};
+use std::sync::Arc;
+
+use super::writer::{Engine, RemoveWish, SwitchRequest, WorkOutcome, Writer};
+use crate::apply;
+use crate::fs::bundle_tree::BundleTree;
+use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
+use crate::store::ScopeRoot;
+
+impl Engine {
+    pub(super) fn do_commit(
+        &self,
+        staged: &Arc<Staged>,
+        consent: Option<&Consent>,
+    ) -> Result<WorkOutcome<Prepared>, WireError> {
+        let _own = self.exclusive()?;
+        let _project = self.project_lock(&staged.project_root)?;
+        lifecycle::settle(self);
+        let _upstream = self.lock(&staged.root)?;
+        self.bring_in_order(&staged.project_root, &staged.root, &staged.ctx);
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
+        let blanket = consent.is_some_and(|consent| consent.blanket);
+        let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
+        if prepared.requires_consent || consent.is_some() {
+            require_consent(staged, consent)?;
+        }
+        if !prepared.current {
+            // What gives way can come back only if it is in the store.
+            for tree in prepared.replaced.iter().chain([&staged.tree]) {
+                self.store(tree)?;
+            }
+            self.apply(&prepared.plan, staged.ctx.umask)?.close();
+        }
+        let snapshot = self.recompose(&staged.project_root, Writer::Held);
+        Ok(WorkOutcome { value: prepared, snapshot })
+    }
+
+    pub(super) fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
+        self.objects().keep(tree, &tree.content_hash()).map(drop).map_err(|error| {
+            WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
+                .at_file(self.places().objects())
+                .with_fix(
+                    "free some space, or make that folder writable, then run the same command again",
+                    &[],
+                )
+        })
+    }
+
+    pub(super) fn do_remove(
+        &self,
+        project: &Path,
+        wish: &RemoveWish,
+    ) -> Result<WorkOutcome<Vec<Removal>>, WireError> {
+        let _own = self.exclusive()?;
+        let _project = self.project_lock(project)?;
+        lifecycle::settle(self);
+        let snapshot = self.recompose(project, Writer::Held);
+        let dependents: Vec<String> =
+            snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
+        if !dependents.is_empty() && !wish.cascade {
+            return Err(WireError::new(
+                Code::ComposeCollision,
+                format!("{} is required by {}", gsdd_core::text::shown(&wish.id), dependents.join(", ")),
+            )
+            .with_fix("remove them too", &["gsdctl", "remove", wish.id.as_str(), "--cascade"]));
+        }
+        let mut done = Vec::new();
+        for id in dependents.iter().chain([&wish.id]) {
+            let snapshot = self.recompose(project, Writer::Held);
+            let scope = wish.scope.filter(|_| *id == wish.id);
+            let root = lifecycle::removal_root(self, &snapshot, id, scope)?;
+            // What can't be done is refused before anything is touched, the lock included.
+            drop(lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?);
+            let lock = self.lock(&root)?;
+            self.bring_in_order(project, &root, &wish.ctx);
+            let snapshot = self.recompose(project, Writer::Held);
+            let removal = lifecycle::plan_remove(self, &snapshot, &wish.ctx, id, scope, wish.purge_data)?;
+            let applied = self.apply(&removal.plan, wish.ctx.umask)?;
+            // The lock lies in a folder that goes when it is empty.
+            drop(lock);
+            if !apply::drop_empty_folders(&removal.plan) {
+                applied.close();
+            }
+            done.push(removal);
+        }
+        let snapshot = self.recompose(project, Writer::Held);
+        Ok(WorkOutcome { value: done, snapshot })
+    }
+
+    pub(super) fn do_switch(
+        &self,
+        project: &Path,
+        wish: &SwitchRequest,
+    ) -> Result<WorkOutcome<Switching>, WireError> {
+        let _own = self.exclusive()?;
+        let _project = self.project_lock(project)?;
+        lifecycle::settle(self);
+        let snapshot = self.recompose(project, Writer::Held);
+        let switching =
+            lifecycle::plan_switching(&snapshot, &wish.id, &wish.wish, wish.config_home.as_deref())?;
+        self.apply(&switching.plan, wish.umask)?.close();
+        let snapshot = self.recompose(project, Writer::Held);
+        Ok(WorkOutcome { value: switching, snapshot })
+    }
+
+    pub(super) fn do_revoke(
+        &self,
+        project: &Path,
+        root: &ScopeRoot,
+        id: &str,
+    ) -> Result<WorkOutcome<bool>, WireError> {
+        let _own = self.exclusive()?;
+        let plan = lifecycle::plan_revoke(self, root, id)?;
+        self.apply(&plan, None)?.close();
+        let snapshot = self.recompose(project, Writer::Held);
+        Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
+    }
+}
+
+/// An agreement covers exactly what was shown: content, signature and surfaces (T183).
+fn require_consent(staged: &Staged, consent: Option<&Consent>) -> Result<(), WireError> {
+    let Some(consent) = consent else {
+        return Err(WireError::new(
+            Code::ConsentRequired,
+            format!("{} can run things on this machine; nobody agreed to that yet", staged.id),
+        ));
+    };
+    if consent.digest == staged.consent_digest {
+        return Ok(());
+    }
+    Err(WireError::new(
+        Code::ConsentStale,
+        "the agreement is for another content than the one that was fetched",
+    )
+    .caused_by(format!("agreed to {}", gsdd_core::text::shown(&consent.digest)))
+    .caused_by(format!("fetched   {}", staged.consent_digest))
+    .with_fix("look at it again: run the same command without --consent", &[]))
+}
