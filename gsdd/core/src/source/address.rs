@@ -81,6 +81,10 @@ pub fn judge_host_text(host: &str) -> Result<(), AddressRefusal> {
             .map_err(|_| AddressRefusal::NotAHost)
             .and_then(|address| judge_address(IpAddr::V6(address)));
     }
+    // Without brackets it is no host of a URL; somebody may read it as one all the same.
+    if let Ok(address) = host.parse::<Ipv6Addr>() {
+        return judge_address(IpAddr::V6(address));
+    }
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let last = name.rsplit('.').next().unwrap_or_default();
     if last.is_empty() {
@@ -206,7 +210,8 @@ mod tests {
     #[test]
     fn t60_addresses_inside_of_ipv6_addresses() {
         refused(&["[::1]"], Loopback);
-        refused(&["[::]"], Unspecified);
+        refused(&["[::]", "::"], Unspecified);
+        refused(&["::1"], Loopback);
         refused(&["[::ffff:127.0.0.1]", "[::ffff:8.8.8.8]", "[::127.0.0.1]", "[::ffff:0:8.8.8.8]"], Embedded);
         refused(&["[2002:7f00:1::]", "[2001:0:1::]"], Embedded);
         refused(&["[64:ff9b::7f00:1]"], Loopback);
