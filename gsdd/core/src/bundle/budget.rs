@@ -130,6 +130,16 @@ mod tests {
         assert_eq!(budget.add_dir(), Err(BudgetExceeded::Entries { max: 2 }));
     }
 
+    /// Source: lifecycle formats, section 8: what is hashed has at most 16,777,216 bytes.
+    #[test]
+    fn the_limits_are_those_of_the_format() {
+        let (staging, hashing) = (Budget::staging(), Budget::hashing());
+        assert_eq!((staging.max_bytes, hashing.max_bytes), (16_777_216, 16_777_216));
+        assert_eq!((staging.max_entries, hashing.max_entries), (10_000, 100_000));
+        let names = [BudgetExceeded::Entries { max: 1 }.name(), BudgetExceeded::Bytes { max: 1 }.name()];
+        assert_eq!(names, ["too-many-entries", "too-large"]);
+    }
+
     #[test]
     fn t28_bytes_are_bounded_and_sizes_do_not_overflow() {
         let mut budget = Budget::of(10, 10);
