@@ -340,6 +340,11 @@ mod tests {
         accepted(&deep, &deep);
         refused(&format!("{deep}/d"), MemberRefusal::TooLong);
         refused(&["nn"; 400].join("/"), MemberRefusal::TooLong);
+        let long = |lengths: [usize; 5]| lengths.map(|length| "n".repeat(length)).join("/");
+        let longest = long([255, 255, 255, 254, 1]);
+        assert_eq!(longest.len(), 1024);
+        accepted(&longest, &longest);
+        refused(&long([255, 255, 255, 255, 1]), MemberRefusal::TooLong);
     }
 
     #[test]
