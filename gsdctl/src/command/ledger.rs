@@ -61,6 +61,9 @@ fn list(global: &Global, options: &Options) -> Outcome {
                 writeln!(text, "  rollback  {} (agreed to {})", clean(&past.version), clean(&past.agreed_at));
         }
     }
+    if listed.entries.is_empty() {
+        text.push_str("no ledger records anything\n");
+    }
     let mut warnings = listed.warnings;
     warnings.extend(connection.warnings());
     Ok(Report { command: "ledger-list", data: json!(listed.entries), text, warnings, ..Report::default() })

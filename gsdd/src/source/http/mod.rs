@@ -79,7 +79,6 @@ pub(crate) enum Listing {
     /// Every host that is contacted has to be in it.
     EveryHost,
     /// It allowed the kind of source as a whole (`npm`), whose hosts are the person's own configuration.
-    #[allow(dead_code, reason = "for packages of npm")]
     WholeKind,
 }
 
