@@ -285,3 +285,25 @@ fn fr_014_a_script_without_its_execute_bit_still_runs() {
         world.hook_of(&world.path("home/.claude/settings.json"), "PreToolUse").input(write_of("x")).run();
     assert!(answer.succeeds().stdout.contains("acme-lint refuses"));
 }
+
+#[test]
+fn d08_what_others_require_goes_with_them_or_not_at_all_also_in_a_dry_run() {
+    let world = World::new();
+    let base = world.bundle("acme-base").with_skill("acme-base");
+    let top =
+        world.bundle("acme-top").with_skill("acme-top").with("requires", serde_json::json!(["acme-base"]));
+    for bundle in [&base, &top] {
+        world.gsdctl(["install", &bundle.spec(), "--runtime", "claude"]).run().succeeds();
+    }
+    let before = world.tree();
+    for more in [&[][..], &["--dry-run"]] {
+        let refused = world.gsdctl(["remove", "acme-base"]).args(more.iter().copied()).run().exits(8);
+        refused.says("acme-base is required by acme-top").says("--cascade");
+    }
+    let planned = world.gsdctl(["remove", "acme-base", "--cascade", "--dry-run"]).run().succeeds();
+    planned.prints("forget acme-top in").prints("forget acme-base in");
+    world.is_as(&before, "only planned");
+    world.gsdctl(["remove", "acme-base", "--cascade"]).run().succeeds();
+    let listed = world.gsdctl(["list", "--json"]).run().succeeds().json();
+    assert_eq!(listed["data"], serde_json::json!([]));
+}

@@ -60,17 +60,8 @@ impl Engine {
         let _project = self.project_lock(project)?;
         lifecycle::settle(self);
         let snapshot = self.recompose(project, Writer::Held);
-        let dependents: Vec<String> =
-            snapshot.composition.registry.dependents(&wish.id).into_iter().map(ToString::to_string).collect();
-        if !dependents.is_empty() && !wish.cascade {
-            return Err(WireError::new(
-                Code::ComposeCollision,
-                format!("{} is required by {}", gsdd_core::text::shown(&wish.id), dependents.join(", ")),
-            )
-            .with_fix("remove them too", &["gsdctl", "remove", wish.id.as_str(), "--cascade"]));
-        }
         let mut done = Vec::new();
-        for id in dependents.iter().chain([&wish.id]) {
+        for id in &lifecycle::removed_with(&snapshot, &wish.id, wish.cascade)? {
             let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
             let root = lifecycle::removal_root(self, &snapshot, id, scope)?;

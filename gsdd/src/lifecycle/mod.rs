@@ -36,7 +36,7 @@ pub(crate) use reconcile::{
     describe, judge, not_registered_again, not_swept, plan_repair, plan_unwire, swept,
 };
 pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from_tree};
-pub(crate) use remove::{Removal, plan_remove, removal_root};
+pub(crate) use remove::{Removal, plan_remove, removal_root, removed_with};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};

@@ -51,6 +51,24 @@ pub(crate) fn plan_remove(
     plan_removal_from(engine, snapshot, ctx, &root, id, purge_data)
 }
 
+/// What is removed with `id`, which comes last: with `cascade` everything that requires it.
+///
+/// # Errors
+/// When others require it and there is no `cascade`.
+pub(crate) fn removed_with(snapshot: &Snapshot, id: &str, cascade: bool) -> Result<Vec<String>, WireError> {
+    let mut ids: Vec<String> =
+        snapshot.composition.registry.dependents(id).into_iter().map(ToString::to_string).collect();
+    if !ids.is_empty() && !cascade {
+        return Err(WireError::new(
+            Code::ComposeCollision,
+            format!("{} is required by {}", shown(id), ids.join(", ")),
+        )
+        .with_fix("remove them too", &["gsdctl", "remove", id, "--cascade"]));
+    }
+    ids.push(id.to_owned());
+    Ok(ids)
+}
+
 /// The root that `id` would be removed from.
 ///
 /// # Errors

@@ -185,15 +185,13 @@ async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireErro
     let project = app.engine.project_of(&params.ctx);
     if params.dry_run {
         let snapshot = app.engine.snapshot(&project).await?;
-        let removal = lifecycle::plan_remove(
-            &app.engine,
-            &snapshot,
-            &params.ctx,
-            &params.id,
-            scope,
-            params.purge_data,
-        )?;
-        return Ok(wire::removed(&[removal], "planned", &snapshot));
+        let plan = |id: &String| {
+            let scope = scope.filter(|_| *id == params.id);
+            lifecycle::plan_remove(&app.engine, &snapshot, &params.ctx, id, scope, params.purge_data)
+        };
+        let ids = lifecycle::removed_with(&snapshot, &params.id, params.cascade)?;
+        let removals = ids.iter().map(plan).collect::<Result<Vec<_>, WireError>>()?;
+        return Ok(wire::removed(&removals, "planned", &snapshot));
     }
     let wish = RemoveWish {
         ctx: params.ctx,
