@@ -14,6 +14,9 @@ use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::registry::Base;
 use tokio::sync::{broadcast, oneshot};
 
+use gsdd_core::audit::{Event, Happening};
+
+use super::audited::event_of;
 use super::bundles::Bundles;
 use super::change::{Change, difference, first};
 use super::first_party::Shipped;
@@ -22,6 +25,7 @@ use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
 use super::turns::{Queued, held, next, unless_put_off};
 use crate::apply::{self, Tools};
+use crate::audit::AuditLog;
 use crate::fs::atomic;
 use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
 use crate::patience::{Patience, holder_words};
@@ -120,6 +124,7 @@ struct Inner {
     bundles: Bundles,
     looks: Looks,
     client: Option<PathBuf>,
+    audit: Arc<AuditLog>,
     generation: AtomicU64,
     projects: Mutex<HashMap<PathBuf, Kept>>,
     work: mpsc::Sender<Queued<Work>>,
@@ -149,6 +154,7 @@ impl Engine {
         let engine = Self(Arc::new(Inner {
             shipped,
             objects: Objects::new(places.objects()),
+            audit: Arc::new(AuditLog::new(&places.state)),
             places,
             bundles: Bundles::default(),
             looks: Looks::default(),
@@ -190,6 +196,11 @@ impl Engine {
 
     pub(crate) fn bundles(&self) -> &Bundles {
         &self.0.bundles
+    }
+
+    /// The record of what changed what can run.
+    pub(crate) fn audit(&self) -> &Arc<AuditLog> {
+        &self.0.audit
     }
 
     pub(super) fn looks(&self) -> &Looks {
@@ -408,6 +419,7 @@ impl Engine {
                 };
                 for line in &done {
                     tracing::warn!("{line}");
+                    self.audit().record(&Event { detail: line.clone(), ..Event::new(Happening::Repaired) });
                 }
                 let _ = reply.send(done);
             }
@@ -442,6 +454,7 @@ impl Engine {
             Some(_) => self.0.generation.store(next, Ordering::Relaxed),
             None => snapshot.generation = before.as_ref().map_or(next, |before| before.generation),
         }
+        self.tell_changed_contents(before.as_deref(), &snapshot);
         let snapshot = Arc::new(snapshot);
         self.keep(project, &snapshot);
         self.0.watcher.arm(project, &snapshot, &self.0.places);
@@ -495,6 +508,7 @@ impl Engine {
             return false;
         }
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
+        let mut seen = Vec::new();
         for overlay in unseen {
             let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
             let content_digest = self.0.bundles.digest(&overlay.bundle, &content_hash).unwrap_or_default();
@@ -511,6 +525,10 @@ impl Engine {
                 revoked_at: None,
                 unknown: serde_json::Map::new(),
             };
+            seen.push(Event {
+                content_hash: taken.content_hash.clone(),
+                ..event_of(Happening::FirstSeen, &overlay.dir_name, overlay.scope, &overlay.root)
+            });
             state.taken.insert(OwnState::taken_key(&overlay.root, &overlay.dir_name), taken);
         }
         let step = Step::WriteFile {
@@ -525,6 +543,7 @@ impl Engine {
         match self.apply(&plan, None) {
             Ok(done) => {
                 done.close();
+                seen.iter().for_each(|event| self.audit().record(event));
                 true
             }
             Err(error) => {
