@@ -14,6 +14,7 @@ pub mod digest;
 pub mod disclosure;
 mod level;
 pub mod lines;
+mod publisher;
 pub mod reask;
 pub mod signature;
 mod surfaces;
@@ -24,5 +25,8 @@ pub use digest::{consent_digest, link_digest, sha256, surface_digest};
 pub use disclosure::Disclosure;
 pub use level::VerificationLevel;
 pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
+pub use publisher::{
+    KeyProblem, PublisherKey, PublisherSignature, SignatureProblem, SignedOrigin, SignerTrust,
+};
 pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
 pub use signature::disclosure_signature;
