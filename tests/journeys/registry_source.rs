@@ -26,7 +26,7 @@ impl Index {
     fn save(&self) {
         let entry = json!({
             "format": 1, "name": "acme-lint", "title": "Lints",
-            "publisher": {"name": "Acme", "key": format!("RW{}", "x".repeat(54))},
+            "publisher": {"name": "Acme", "key": format!("RWQ{}", "x".repeat(53))},
             "versions": self.versions,
         });
         put(self.folder.join(ENTRY), entry.to_string());
