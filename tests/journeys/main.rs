@@ -23,6 +23,7 @@ mod registry_source;
 mod rollback;
 mod round_trip;
 mod shared_file;
+mod signatures;
 mod switching;
 mod tampering;
 mod tarball;

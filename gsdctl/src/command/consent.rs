@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gsd_proto::api::capability::{ConsentList, ConsentListParams, ConsentRevoke, ConsentRevokeParams};
 use serde_json::json;
 
-use super::{Outcome, install};
+use super::{Outcome, acceptance, install};
 use crate::args::{ConsentVerb, Global};
 use crate::connect::{self, Options};
 use crate::output::{Report, clean};
@@ -27,13 +27,17 @@ fn list(options: &Options) -> Outcome {
     let mut text = String::new();
     for record in &listed.records {
         let linked = record.linked.as_ref().map(|folder| format!("  (linked: {})", folder.display()));
+        let signer = record.signer.as_ref();
+        let signer = signer.map(|signer| format!("  (signed by {})", acceptance::called(signer)));
         let _ = writeln!(
             text,
-            "{}  {}  {}  {}{}",
+            "{}  {}  {}  {}  {}{}{}",
             clean(&record.id),
             record.scope,
             clean(&record.project_root),
             clean(&record.consented_at),
+            clean(&record.level),
+            signer.unwrap_or_default(),
             clean(&linked.unwrap_or_default()),
         );
     }
@@ -50,6 +54,8 @@ fn list(options: &Options) -> Outcome {
                 "contentHash": record.content_hash,
                 "consentedAt": record.consented_at,
                 "linked": record.linked,
+                "level": record.level,
+                "signer": acceptance::row(record.signer.as_ref()),
             })
         })
         .collect();

@@ -18,6 +18,7 @@ mod revoke;
 mod round_trip_tests;
 mod stage;
 mod steps;
+mod stops;
 mod sweep;
 mod switch;
 mod targets;
@@ -39,6 +40,7 @@ pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from
 pub(crate) use remove::{Removal, plan_remove, removal_root, removed_with};
 pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
+pub(crate) use stops::{Accepted, Stop, require_accepted};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};
 pub(crate) use switch::{Switching, plan_switching};
 pub(crate) use targets::{detected, host_places};

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::{Engine, RemoveWish, Snapshot};
-use crate::lifecycle::{self, Installed, Origin, Prepared, StageRequest, Staged};
+use crate::lifecycle::{self, Accepted, Installed, Origin, Prepared, StageRequest, Staged};
 use crate::transport::Current;
 
 /// How often an operation that is under way is waited for.
@@ -141,7 +141,8 @@ fn planned(engine: &Engine, snapshot: &Snapshot, staged: &Staged) -> Result<Prep
 
 async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireError> {
     let staged = app.tickets.get(&params.ticket)?;
-    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await?;
+    let accepted = Accepted { signer: params.accept_signer, level: params.accept_level };
+    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone(), accepted).await?;
     app.tickets.drop(&params.ticket);
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
 }

@@ -1,9 +1,11 @@
 //! `consent.*`: what the person agreed to, and taking it back.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use gsd_proto::api::capability::{
     ConsentList, ConsentListParams, ConsentListResult, ConsentRevoke, ConsentRevokeParams, ConsentRow, Done,
+    Signer,
 };
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::Scope;
@@ -13,7 +15,7 @@ use jsonrpsee_core::server::RpcModule;
 
 use super::{register, wire};
 use crate::app::App;
-use crate::store::{ScopeRoot, shared_files};
+use crate::store::{ScopeRoot, Taken, level_of, shared_files};
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -26,21 +28,32 @@ async fn list(app: Arc<App>, params: ConsentListParams) -> Result<ConsentListRes
     let (store, _) = shared_files::read_consent(&app.engine.places().consent_store());
     let mut records: Vec<ConsentRow> = store
         .iter()
-        .map(|record| ConsentRow {
-            id: record.id.to_string(),
-            scope: "project".to_owned(),
-            project_root: shown(&record.project_root),
-            integrity: shown(&record.integrity),
-            disclosure_signature: record.disclosure_signature,
-            content_hash: shown(&record.content_hash),
-            consented_at: shown(&record.consented_at),
-            linked: None,
+        .map(|record| {
+            let own = snapshot.own.taken(Path::new(&record.project_root), record.id.as_str());
+            // Upstream may have recorded a newer agreement than ours.
+            let own = own.filter(|taken| taken.content_hash == record.content_hash);
+            let (level, signer) = proof(own);
+            ConsentRow {
+                level,
+                signer,
+                id: record.id.to_string(),
+                scope: "project".to_owned(),
+                project_root: shown(&record.project_root),
+                integrity: shown(&record.integrity),
+                disclosure_signature: record.disclosure_signature,
+                content_hash: shown(&record.content_hash),
+                consented_at: shown(&record.consented_at),
+                linked: None,
+            }
         })
         .collect();
     let home = app.engine.places().gsd_home.display().to_string();
     for (key, taken) in snapshot.own.taken.iter().filter(|(_, taken)| taken.revoked_at.is_none()) {
         if let Some(id) = key.strip_prefix(&home).and_then(|rest| rest.strip_prefix('|')) {
+            let (level, signer) = proof(Some(taken));
             records.push(ConsentRow {
+                level,
+                signer,
                 id: id.to_owned(),
                 scope: "global".to_owned(),
                 project_root: home.clone(),
@@ -52,6 +65,13 @@ async fn list(app: Arc<App>, params: ConsentListParams) -> Result<ConsentListRes
         }
     }
     Ok(ConsentListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), records })
+}
+
+/// Level and signer of what was agreed to.
+fn proof(taken: Option<&Taken>) -> (String, Option<Signer>) {
+    let from = taken.and_then(|taken| taken.from.as_ref());
+    let level = from.map(level_of).unwrap_or_default();
+    (level.name().to_owned(), from.and_then(|from| from.signer.as_ref()).map(wire::signer))
 }
 
 async fn revoke(app: Arc<App>, params: ConsentRevokeParams) -> Result<Done, WireError> {

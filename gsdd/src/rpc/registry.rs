@@ -11,6 +11,7 @@ use gsdd_core::activation::EnabledSkills;
 use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
 use gsdd_core::registry::{Composed, View};
 use gsdd_core::text::shown;
+use gsdd_core::trust::VerificationLevel;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::{PendingSubscriptionSink, RpcModule, SubscriptionMessage};
 use tokio::sync::broadcast::error::RecvError;
@@ -19,6 +20,7 @@ use super::{register, wire};
 use crate::app::App;
 use crate::engine::{Engine, NotRunnable, Overlay, Snapshot};
 use crate::lifecycle;
+use crate::store::level_of;
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -141,7 +143,7 @@ fn rows(engine: &Engine, snapshot: &Snapshot, params: &ListParams, scope: Option
                 source: shown(&entry.source),
                 scope: word,
                 status: "skipped".to_owned(),
-                level: "recorded".to_owned(),
+                level: VerificationLevel::None.name().to_owned(),
                 ..ListItem::default()
             });
         }
@@ -193,7 +195,12 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
         status: status.to_owned(),
         reason,
         title,
-        level: if entry.is_some() { "recorded" } else { "unrecorded" }.to_owned(),
+        level: taken
+            .and_then(|taken| taken.from.as_ref())
+            .map(level_of)
+            .unwrap_or_default()
+            .name()
+            .to_owned(),
         linked,
     }
 }

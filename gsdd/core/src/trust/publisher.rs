@@ -191,7 +191,7 @@ pub enum SignerTrust {
     Configured,
     /// The registry that the person configured names it as the publisher's.
     Registry,
-    /// It signed what the person agreed to before, under the same id.
+    /// It signed what the person agreed to before, under the same id and in the same place.
     Agreed,
     /// It came along with the bytes, now for the first time. Nobody vouches for it yet.
     FirstSeen,
