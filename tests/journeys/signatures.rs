@@ -113,6 +113,11 @@ fn a_signed_archive_of_a_known_publisher_has_the_level_signature_everywhere() {
     put(world.path("home/.gsd/capabilities/acme-lint/more.md"), "x");
     let installed = world.gsdctl(["inspect", "acme-lint", "--json"]).run().succeeds().json();
     assert_eq!((&installed["data"]["level"], &installed["data"]["signer"]), (&json!("none"), &Value::Null));
+    let changed = row(&world);
+    assert_eq!((&changed["status"], &changed["level"]), (&json!("changed"), &json!("none")));
+    // To agree to what lies there is to accept that nobody signed it.
+    let granted = world.gsdctl(["consent", "grant", "acme-lint", "--yes", "--json"]).run().exits(5).json();
+    assert_eq!(granted["error"]["code"], "signature.missing", "{granted}");
 }
 
 #[test]

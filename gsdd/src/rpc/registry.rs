@@ -178,6 +178,9 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
     let linked = taken.and_then(|taken| Some(taken.link()?.path.clone()));
     let refused = snapshot.followed.refused.get(&overlay.dir_name).filter(|_| linked.is_some());
     let reason = reason.or_else(|| refused.cloned());
+    // What is known is known of the bytes that were fetched.
+    let from = taken.filter(|_| status != "changed").and_then(|taken| taken.from.as_ref());
+    let level = from.map(level_of).unwrap_or_default();
     // Words of a bundle that nobody agreed to are not repeated.
     let title = manifest.filter(|_| overlay.accepted).map(|manifest| shown(&manifest.title));
     ListItem {
@@ -195,12 +198,7 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
         status: status.to_owned(),
         reason,
         title,
-        level: taken
-            .and_then(|taken| taken.from.as_ref())
-            .map(level_of)
-            .unwrap_or_default()
-            .name()
-            .to_owned(),
+        level: level.name().to_owned(),
         linked,
     }
 }
