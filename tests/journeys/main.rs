@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
+use gsd_tests::World;
+
 mod bad_input;
 mod bad_records;
 mod commands;
@@ -32,3 +34,10 @@ mod update;
 mod waiting;
 mod watching;
 mod without_daemon;
+
+/// What `gsdctl list` says of how well it is known where a capability comes from.
+fn level_of(world: &World, id: &str) -> String {
+    let listed = world.gsdctl(["list", "--json"]).run().succeeds().json();
+    let row = listed["data"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+    row["level"].as_str().unwrap().to_owned()
+}

@@ -77,6 +77,7 @@ fn an_index_in_a_folder_is_installed_from_and_updated_from() {
     use_registry(&world, &index.folder.display().to_string());
     let run = |args: &[&str]| world.gsdctl(args.iter().copied()).run();
     run(&["install", "acme-lint@corp", "--yes", "--offline"]).succeeds().prints("acme-lint 1.0.0");
+    assert_eq!(crate::level_of(&world, "acme-lint"), "digest");
     assert_eq!(
         (&entry(&world)["source"], &entry(&world)["integrity"]),
         (&json!("acme-lint@corp"), &index.versions[0]["integrity"])
