@@ -10,23 +10,29 @@ pub mod canonical_json;
 mod changes;
 mod collect;
 pub mod content_hash;
+mod destination;
 pub mod digest;
 pub mod disclosure;
+mod items;
 mod level;
 pub mod lines;
 mod publisher;
 pub mod reask;
 pub mod signature;
 mod surfaces;
+mod tokens;
 
 pub use changes::{ChangeKind, Changes, Compared, FileChange};
 pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
-pub use digest::{consent_digest, link_digest, sha256, surface_digest};
-pub use disclosure::Disclosure;
+pub use destination::Destination;
+pub use digest::{consent_digest, destination_digest, link_digest, sha256, surface_digest};
+pub use disclosure::{Disclosure, LaneSurface};
+pub use items::LANE_RECEIVES;
 pub use level::VerificationLevel;
-pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
+pub use lines::{Detail, DisclosureGroup, DisclosureLine, FileFact, FileFacts};
 pub use publisher::{
     KeyProblem, PublisherKey, PublisherSignature, SignatureProblem, SignedOrigin, SignerTrust,
 };
 pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
 pub use signature::disclosure_signature;
+pub use tokens::{Instruction, estimated_tokens};
