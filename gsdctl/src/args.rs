@@ -11,8 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gsd_proto::duration;
 
 pub(crate) use capability::{
-    AuditVerb, CapabilityVerb, ConsentVerb, InstallArgs, LedgerVerb, ListArgs, RemoveArgs, RollbackArgs,
-    SetArgs, StateArgs, SwitchArgs, UpdateArgs, WishArgs,
+    AcceptArgs, AuditVerb, CapabilityVerb, ConsentVerb, InstallArgs, LedgerVerb, ListArgs, RemoveArgs,
+    RollbackArgs, SetArgs, StateArgs, SwitchArgs, UpdateArgs, WishArgs,
 };
 pub(crate) use hosts::{
     HookTestArgs, HookVerb, LoopVerb, McpExecArgs, McpVerb, RenderArgs, ReviewerExecArgs, ReviewerVerb,

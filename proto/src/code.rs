@@ -139,6 +139,7 @@ codes! {
     CompatEngines = "compat.engines", Incompatible, "The capability does not run on this GSD level.";
     CompatRuntime = "compat.runtime", Incompatible, "The host program cannot take it.";
     IntegrityMismatch = "integrity.mismatch", Integrity, "The content is not what its digest says.";
+    SignatureInvalid = "signature.invalid", Integrity, "A signature does not fit, or its key is not known.";
     SignatureMissing = "signature.missing", Integrity, "A signature is required and there is none.";
     SignatureIdentityChanged = "signature.identity_changed", Integrity, "Signed by another identity than before.";
     SignatureDowngrade = "signature.downgrade", Integrity, "The new state is less verified than the old one.";

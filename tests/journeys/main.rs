@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
+use gsd_tests::World;
+
 mod audit;
 mod bad_input;
 mod bad_records;
@@ -25,6 +27,7 @@ mod reviewer;
 mod rollback;
 mod round_trip;
 mod shared_file;
+mod signatures;
 mod switching;
 mod tampering;
 mod tarball;
@@ -33,3 +36,10 @@ mod update;
 mod waiting;
 mod watching;
 mod without_daemon;
+
+/// What `gsdctl list` says of how well it is known where a capability comes from.
+fn level_of(world: &World, id: &str) -> String {
+    let listed = world.gsdctl(["list", "--json"]).run().succeeds().json();
+    let row = listed["data"].as_array().unwrap().iter().find(|row| row["id"] == id).unwrap();
+    row["level"].as_str().unwrap().to_owned()
+}

@@ -111,6 +111,8 @@ fn a_package_is_installed_updated_and_goes_without_a_trace() {
     let attested = json!({"dist": {"attestations": {"url": "https://registry.example/attestations/1"}}});
     registry.publish("@acme/lint", "1.0.0", archive.clone(), &attested);
     registry.install(&world, "npm:@acme/lint@^1").succeeds().says(&sri(&archive));
+    // An attestation is recorded and not verified, so it is worth nothing.
+    assert_eq!(crate::level_of(&world, "acme-lint"), "digest");
     assert_eq!(
         (&entry(&world)["source"], &entry(&world)["integrity"]),
         (&json!("npm:@acme/lint@^1"), &json!(sri(&archive)))
@@ -128,6 +130,23 @@ fn a_package_is_installed_updated_and_goes_without_a_trace() {
     assert_eq!(entry(&world)["source"], "npm:@acme/lint@^1", "the wish stays what it was");
     world.gsdctl(["remove", "acme-lint"]).run().succeeds();
     world.is_as(&before, "removed");
+}
+
+#[test]
+fn t161_a_version_that_lost_its_attestation_waits_for_a_person() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+    put(world.path("proj/.planning/config.json"), r#"{"capabilities": {"auto_update": true}}"#);
+    let registry = Registry::of(&world);
+    let quiet = |version: &str| world.bundle("acme-lint").with("version", version.into()).packed("package/");
+    let attested = json!({"dist": {"attestations": {"url": "https://registry.example/attestations/1"}}});
+    registry.publish("lint", "1.0.0", quiet("1.0.0"), &attested);
+    registry.run(&world, &["install", "npm:lint", "--scope", "project", "--yes"]).succeeds();
+    registry.publish("lint", "1.1.0", quiet("1.1.0"), &json!({}));
+    let auto = || registry.run(&world, &["update", "acme-lint", "--auto"]);
+    auto().exits(3).says("offered an attestation for the installed one, and offers none for it");
+    registry.publish("lint", "1.2.0", quiet("1.2.0"), &attested);
+    auto().succeeds().prints("acme-lint 1.2.0");
 }
 
 #[test]

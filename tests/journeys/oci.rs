@@ -217,6 +217,7 @@ fn t74_a_tag_may_move_and_a_pin_or_a_digest_may_not() {
     let exact = resolved["data"]["taken"]["exact"].as_str().unwrap();
     assert!(exact.ends_with(&oci_digest(oci_manifest(&first).to_string().as_bytes())), "{exact}");
     registry.run(&world, &["install", &source, "--integrity", &sri(&first), "--yes"]).succeeds();
+    assert_eq!(crate::level_of(&world, "acme-lint"), "pin");
     let second = archive(&world, "1.1.0");
     registry.change(|shelf| {
         shelf.manifest = oci_manifest(&second).to_string();
@@ -235,4 +236,13 @@ fn t74_a_tag_may_move_and_a_pin_or_a_digest_may_not() {
     });
     registry.run(&world, &["update", "acme-lint", "--yes"]).succeeds();
     assert_eq!(ledger_entry(&world)["version"], "1.1.0");
+    assert_eq!(crate::level_of(&world, "acme-lint"), "digest");
+    let exact = exact.rsplit_once('@').unwrap().1;
+    registry.run(&world, &["remove", "acme-lint"]).succeeds();
+    registry.change(|shelf| {
+        shelf.manifest = oci_manifest(&first).to_string();
+        shelf.layer = first;
+    });
+    registry.install(&world, &format!("@{exact}")).succeeds();
+    assert_eq!(crate::level_of(&world, "acme-lint"), "pin");
 }

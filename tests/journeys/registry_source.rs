@@ -26,7 +26,7 @@ impl Index {
     fn save(&self) {
         let entry = json!({
             "format": 1, "name": "acme-lint", "title": "Lints",
-            "publisher": {"name": "Acme", "key": format!("RW{}", "x".repeat(54))},
+            "publisher": {"name": "Acme", "key": format!("RWQ{}", "x".repeat(53))},
             "versions": self.versions,
         });
         put(self.folder.join(ENTRY), entry.to_string());
@@ -77,6 +77,7 @@ fn an_index_in_a_folder_is_installed_from_and_updated_from() {
     use_registry(&world, &index.folder.display().to_string());
     let run = |args: &[&str]| world.gsdctl(args.iter().copied()).run();
     run(&["install", "acme-lint@corp", "--yes", "--offline"]).succeeds().prints("acme-lint 1.0.0");
+    assert_eq!(crate::level_of(&world, "acme-lint"), "digest");
     assert_eq!(
         (&entry(&world)["source"], &entry(&world)["integrity"]),
         (&json!("acme-lint@corp"), &index.versions[0]["integrity"])

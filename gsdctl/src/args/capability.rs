@@ -34,6 +34,22 @@ pub(crate) struct WishArgs {
     /// may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) shared_file: Vec<String>,
+
+    /// What to accept by itself.
+    #[command(flatten)]
+    pub(crate) accept: AcceptArgs,
+}
+
+/// What `--consent` and `--yes` do not cover.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AcceptArgs {
+    /// Accept that another publisher signed it than before: this key, or `unsigned`
+    #[arg(long, value_name = "KEY")]
+    pub(crate) accept_signer: Option<String>,
+
+    /// Accept that less is known of where it comes from than before: this level
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) accept_level: Option<String>,
 }
 
 /// `gsdctl update …`
@@ -48,7 +64,7 @@ pub(crate) struct UpdateArgs {
     pub(crate) all: bool,
 
     /// For timers: only where `capabilities.auto_update` is on, and nothing that you would be asked about
-    #[arg(long, conflicts_with_all = ["allow_downgrade", "consent", "shared_file"])]
+    #[arg(long, conflicts_with_all = ["allow_downgrade", "consent", "shared_file", "accept_signer", "accept_level"])]
     pub(crate) auto: bool,
 
     /// Also go back to an older version

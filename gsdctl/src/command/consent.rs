@@ -9,7 +9,7 @@ use gsd_proto::api::capability::{
 use serde_json::{Value, json};
 
 use super::disclosure::groups;
-use super::{Outcome, install};
+use super::{Outcome, acceptance, install};
 use crate::args::{ConsentVerb, Global};
 use crate::connect::{self, Options};
 use crate::output::{Report, clean};
@@ -36,13 +36,17 @@ fn list(options: &Options) -> Outcome {
     let mut text = String::new();
     for record in &listed.records {
         let linked = record.linked.as_ref().map(|folder| format!("  (linked: {})", folder.display()));
+        let signer = record.signer.as_ref();
+        let signer = signer.map(|signer| format!("  (signed by {})", acceptance::called(signer)));
         let _ = writeln!(
             text,
-            "{}  {}  {}  {}{}",
+            "{}  {}  {}  {}  {}{}{}",
             clean(&record.id),
             record.scope,
             clean(&record.project_root),
             clean(&record.consented_at),
+            clean(&record.level),
+            signer.unwrap_or_default(),
             clean(&linked.unwrap_or_default()),
         );
     }
@@ -74,6 +78,8 @@ fn record(row: &ConsentRow) -> Value {
         "contentHash": row.content_hash,
         "consentedAt": row.consented_at,
         "linked": row.linked,
+        "level": row.level,
+        "signer": acceptance::row(row.signer.as_ref()),
         "consent_digest": row.consent_digest,
         "blanket": row.blanket,
         "destination": row.destination,
@@ -106,6 +112,8 @@ fn show(global: &Global, options: &Options, id: &str) -> Outcome {
     line("revoked", shown.revoked_at.as_deref().unwrap_or_default());
     line("content", &row.content_hash);
     line("digest", &row.consent_digest);
+    line("level", &row.level);
+    line("signer", &row.signer.as_ref().map(acceptance::called).unwrap_or_default());
     line("sends to", row.destination.as_deref().unwrap_or_default());
     line("linked", &row.linked.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default());
     line("state", &shown.state);

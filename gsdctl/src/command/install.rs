@@ -5,14 +5,15 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use gsd_proto::api::capability::{
     Commit, CommitParams, Consent, Discard, DiscardParams, Outcome as Done, Remove, RemoveParams, Stage,
-    StageParams, StageResult,
+    StageParams, StageResult, Stop,
 };
 use gsd_proto::api::registry::{List, ListParams};
 use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::Outcome;
-use super::disclosure::{changes, not_wired, show};
+use super::acceptance;
+use super::disclosure::{self, changes, not_wired};
 use crate::args::{Global, InstallArgs, RemoveArgs, RollbackArgs, Scope, UpdateArgs, WishArgs};
 use crate::connect::{self, Connection, Options};
 use crate::output::{Report, clean, say};
@@ -234,6 +235,9 @@ fn disclosed(staged: &StageResult) -> serde_json::Value {
         "version": staged.version,
         "scope": staged.scope,
         "requires_consent": staged.requires_consent,
+        "level": staged.level,
+        "signer": acceptance::row(staged.signer.as_ref()),
+        "stops": acceptance::stop_rows(&staged.stops),
         "differs": staged.differs,
         "disclosure": staged.disclosure,
         "executable": staged.executable,
@@ -250,14 +254,24 @@ fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged:
         discard(connection, staged);
         return Ok(planned(global, connection, wish, staged));
     }
-    let consent = match consent(global, wish, staged) {
-        Ok(consent) => consent,
+    let agreed = accepted(global, wish, staged)
+        .and_then(|accepted| Ok((consent(global, wish, staged, !accepted.is_empty())?, accepted)));
+    let (consent, accepted) = match agreed {
+        Ok(agreed) => agreed,
         Err(refusal) => {
             discard(connection, staged);
             return Err(*refusal);
         }
     };
-    let params = CommitParams { ctx: connection.context(), ticket: staged.ticket.clone(), consent };
+    let value = |flag: &str| accepted.iter().find(|stop| stop.flag == flag).map(|stop| stop.value.clone());
+    let given = &wish.args.accept;
+    let params = CommitParams {
+        ctx: connection.context(),
+        ticket: staged.ticket.clone(),
+        consent,
+        accept_signer: given.accept_signer.clone().or_else(|| value("--accept-signer")),
+        accept_level: given.accept_level.clone().or_else(|| value("--accept-level")),
+    };
     let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
     let mut done = done;
     if global.json {
@@ -348,12 +362,46 @@ fn discard(connection: &mut Connection, staged: &StageResult) {
     drop(connection.call::<Discard>(&params));
 }
 
+fn show(global: &Global, staged: &StageResult) {
+    disclosure::show(global, staged);
+    acceptance::show(staged);
+}
+
+/// Obtains what is accepted besides: by flags, or from the person, one question each; an agreement to what runs and
+/// `--yes` are none. The answer has what was asked for; the person has seen everything then.
+fn accepted<'a>(
+    global: &Global,
+    wish: &Wish<'_>,
+    staged: &'a StageResult,
+) -> Result<Vec<&'a Stop>, Box<WireError>> {
+    let open = acceptance::open(&staged.stops, &wish.args.accept);
+    if open.is_empty() {
+        return Ok(open);
+    }
+    show(global, staged);
+    if !may_ask(global) || global.yes {
+        let command = proceeding_command(global, wish, staged);
+        let argv: Vec<&str> = command.iter().map(String::as_str).collect();
+        return Err(Box::new(acceptance::refusal(staged, &open, &argv)));
+    }
+    match open.iter().all(|stop| acceptance::ask(staged, stop)) {
+        true => Ok(open),
+        false => Err(Box::new(declined(staged))),
+    }
+}
+
 /// Obtains the agreement: by digest, by a blanket flag, or from the person; never by assuming it.
 fn consent(
     global: &Global,
     wish: &Wish<'_>,
     staged: &StageResult,
+    is_shown: bool,
 ) -> Result<Option<Consent>, Box<WireError>> {
+    let show = |global: &Global, staged: &StageResult| {
+        if !is_shown {
+            show(global, staged);
+        }
+    };
     if let Some(digest) = &wish.args.consent {
         return Ok(Some(Consent { digest: digest.clone(), blanket: false }));
     }
@@ -382,15 +430,17 @@ fn consent(
     }
     match ask(staged) {
         true => Ok(Some(Consent { digest: staged.consent_digest.clone(), blanket: false })),
-        false => {
-            let mut error = WireError::new(
-                Code::ConsentDeclined,
-                format!("{} was not installed; nothing was changed", clean(&staged.id)),
-            );
-            error.exit = 13;
-            Err(Box::new(error))
-        }
+        false => Err(Box::new(declined(staged))),
     }
+}
+
+fn declined(staged: &StageResult) -> WireError {
+    let mut error = WireError::new(
+        Code::ConsentDeclined,
+        format!("{} was not installed; nothing was changed", clean(&staged.id)),
+    );
+    error.exit = 13;
+    error
 }
 
 /// A question is only asked where somebody can see it and answer.
@@ -447,6 +497,9 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
         if let Some(folder) = folder {
             words.extend([flag.to_owned(), folder.to_string_lossy().into_owned()]);
         }
+    }
+    for stop in &staged.stops {
+        words.extend([stop.flag.clone(), stop.value.clone()]);
     }
     words.extend(["--consent".to_owned(), staged.consent_digest.clone()]);
     words

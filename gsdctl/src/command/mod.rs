@@ -1,5 +1,6 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
+mod acceptance;
 mod audit;
 mod capability;
 mod config;

@@ -27,11 +27,12 @@ pub(super) fn list(global: &Global, options: &Options, args: &ListArgs) -> Outco
         let linked = item.linked.as_ref().map(|folder| format!(" (linked: {})", folder.display()));
         let _ = writeln!(
             text,
-            "{:<id_width$}  {:<9} {:<11} {:<12} {}{}",
+            "{:<id_width$}  {:<9} {:<11} {:<12} {:<11} {}{}",
             clean(&item.id),
             clean(version),
             item.scope,
             item.status,
+            item.level,
             clean(item.reason.as_deref().or(item.title.as_deref()).unwrap_or_default()),
             clean(&linked.unwrap_or_default()),
         );

@@ -9,8 +9,8 @@ use gsd_proto::api::source::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Outcome;
 use super::disclosure::groups;
+use super::{Outcome, acceptance};
 use crate::args::{Global, HashArgs, InspectArgs, SourceVerb};
 use crate::connect::{self, Options, offline};
 use crate::output::{Report, clean};
@@ -166,6 +166,8 @@ pub(super) fn inspect(global: &Global, options: &Options, args: &InspectArgs) ->
         "commit": inspected.commit,
         "integrity": inspected.integrity,
         "attestation": inspected.attestation,
+        "level": inspected.level,
+        "signer": acceptance::row(inspected.signer.as_ref()),
         "valid": inspected.valid,
         "problems": inspected.problems,
         "content_hash": inspected.content_hash,
@@ -184,6 +186,8 @@ pub(super) fn inspect(global: &Global, options: &Options, args: &InspectArgs) ->
 }
 
 fn inspected_text(global: &Global, inspected: &InspectResult) -> String {
+    let signer =
+        inspected.signer.as_ref().map(|signer| format!("{}, {}", acceptance::called(signer), signer.trust));
     let mut text =
         format!("{} {} — {}\n", clean(&inspected.id), clean(&inspected.version), clean(&inspected.title));
     let lines = [
@@ -192,6 +196,8 @@ fn inspected_text(global: &Global, inspected: &InspectResult) -> String {
         ("commit", inspected.commit.as_ref()),
         ("archive", inspected.integrity.as_ref()),
         ("attested", inspected.attestation.as_ref()),
+        ("level", Some(&inspected.level)),
+        ("signer", signer.as_ref()),
         ("content", Some(&inspected.content_hash)),
         ("digest", Some(&inspected.consent_digest)),
     ];

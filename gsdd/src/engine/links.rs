@@ -216,7 +216,7 @@ impl Engine {
             let _upstream = self.lock(root)?;
             *touched = true;
             let prepared = plan()?;
-            if prepared.requires_consent {
+            if prepared.requires_consent || !prepared.stops.is_empty() {
                 return Ok(false);
             }
             for tree in prepared.replaced.iter().chain([&staged.tree]) {

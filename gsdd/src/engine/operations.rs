@@ -11,7 +11,7 @@ use super::audited::placed;
 use super::writer::{Engine, RemoveWish, SwitchRequest, WorkOutcome, Writer};
 use crate::apply;
 use crate::fs::bundle_tree::BundleTree;
-use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
+use crate::lifecycle::{self, Accepted, Prepared, Removal, Staged, Switching};
 use crate::store::ScopeRoot;
 
 impl Engine {
@@ -19,6 +19,7 @@ impl Engine {
         &self,
         staged: &Arc<Staged>,
         consent: Option<&Consent>,
+        accepted: &Accepted,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
         let _own = self.exclusive()?;
         let _project = self.project_lock(&staged.project_root)?;
@@ -28,6 +29,8 @@ impl Engine {
         let snapshot = self.recompose(&staged.project_root, Writer::Held);
         let blanket = consent.is_some_and(|consent| consent.blanket);
         let prepared = lifecycle::plan_install(self, &snapshot, staged, blanket)?;
+        // First: an agreement to what runs says nothing about where it comes from.
+        lifecycle::require_accepted(staged.id.as_str(), &prepared.stops, accepted)?;
         if prepared.requires_consent || consent.is_some() {
             require_consent(staged, consent)?;
         }

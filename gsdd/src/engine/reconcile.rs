@@ -255,7 +255,7 @@ impl Engine {
         };
         let again = lifecycle::stage(self, &snapshot, &request).and_then(|staged| {
             let prepared = lifecycle::plan_install(self, &snapshot, &staged, false)?;
-            if prepared.requires_consent {
+            if prepared.requires_consent || !prepared.stops.is_empty() {
                 return Ok(None);
             }
             self.store(&staged.tree)?;

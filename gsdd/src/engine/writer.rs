@@ -27,7 +27,7 @@ use super::turns::{Queued, held, next, unless_put_off};
 use crate::apply::{self, Tools};
 use crate::audit::AuditLog;
 use crate::fs::atomic;
-use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
+use crate::lifecycle::{self, Accepted, Prepared, Removal, Staged, Switching};
 use crate::patience::{Patience, holder_words};
 use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, clock};
 use crate::watch::Watcher;
@@ -65,7 +65,7 @@ type Reply<T> = oneshot::Sender<Result<WorkOutcome<T>, WireError>>;
 enum Work {
     Recompose { project: PathBuf, reply: oneshot::Sender<Arc<Snapshot>> },
     Refresh { project: PathBuf },
-    Commit { staged: Arc<Staged>, consent: Option<Consent>, reply: Reply<Prepared> },
+    Commit { staged: Arc<Staged>, consent: Option<Consent>, accepted: Accepted, reply: Reply<Prepared> },
     Remove { project: PathBuf, removal: RemoveWish, reply: Reply<Vec<Removal>> },
     Revoke { project: PathBuf, root: ScopeRoot, id: String, reply: Reply<bool> },
     Switch { project: PathBuf, wish: SwitchRequest, reply: Reply<Switching> },
@@ -282,8 +282,9 @@ impl Engine {
         &self,
         staged: Arc<Staged>,
         consent: Option<Consent>,
+        accepted: Accepted,
     ) -> Result<WorkOutcome<Prepared>, WireError> {
-        self.ask(|reply| Work::Commit { staged, consent, reply }).await
+        self.ask(|reply| Work::Commit { staged, consent, accepted, reply }).await
     }
 
     /// Removes a capability, and with `cascade` what requires it.
@@ -383,10 +384,10 @@ impl Engine {
                     self.recompose(&project, Writer::Free);
                 }
             }
-            Work::Commit { staged, consent, reply } => {
-                match unless_put_off(|| self.do_commit(&staged, consent.as_ref())) {
+            Work::Commit { staged, consent, accepted, reply } => {
+                match unless_put_off(|| self.do_commit(&staged, consent.as_ref(), &accepted)) {
                     Some(result) => drop(reply.send(result)),
-                    None => return Some(Work::Commit { staged, consent, reply }),
+                    None => return Some(Work::Commit { staged, consent, accepted, reply }),
                 }
             }
             Work::Remove { project, removal, reply } => {

@@ -73,13 +73,21 @@ pub(crate) fn inspect(
             .unwrap_or_default();
         let live = root.bundle(&id);
         let tree = obtain::in_place(engine, wish.ctx, &live, &recorded, &snapshot.project_root)?;
-        return Ok(seen(engine, snapshot, wish, &tree, (recorded, TakenFrom::default(), Vec::new())));
+        let taken = snapshot.own.taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
+        let from = taken.map(|from| from.of_content(tree.content_hash().as_str())).unwrap_or_default();
+        return Ok(seen(engine, snapshot, wish, &tree, (recorded, from, Vec::new())));
     }
     let spec = if folder.is_dir() { folder.to_string_lossy().into_owned() } else { wish.what.to_owned() };
     let spec = source::parse(&spec)?;
     let caller = obtain::caller(engine, wish.ctx, &snapshot.project_root, wish.cancel.clone())?
         .for_project((wish.scope == Some(Scope::Project)).then(|| snapshot.project_root.clone()))
         .offline(wish.offline);
+    let root = match wish.scope {
+        Some(Scope::Project) => snapshot.project_root.clone(),
+        Some(Scope::Global | Scope::FirstParty) | None => engine.places().global_root().dir,
+    };
+    let keys = obtain::known_keys(&snapshot.own, &root, &caller.user_config());
+    let caller = caller.knowing(keys);
     source::resolve::judge(&spec, &caller)?;
     let fetched = source::fetch(&spec, &caller)?;
     Ok(seen(engine, snapshot, wish, &fetched.tree, (fetched.recorded, fetched.from, caller.notes())))

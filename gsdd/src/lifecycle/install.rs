@@ -19,6 +19,7 @@ use serde_json::Map;
 use super::agreement::{is_agreed, reasons, sends_where_agreed};
 use super::stage::Staged;
 use super::steps::{Builder, is_launcher_lost};
+use super::stops::{Stop, stops};
 use super::wiring::{self, WiringPlan};
 use super::{from_ledger, from_state, past, produced, targets};
 use crate::engine::{Engine, Snapshot};
@@ -34,6 +35,8 @@ pub(crate) struct Prepared {
     pub(crate) current: bool,
     pub(crate) requires_consent: bool,
     pub(crate) reasons: Vec<String>,
+    /// What has to be accepted besides.
+    pub(crate) stops: Vec<Stop>,
     pub(crate) installed_version: Option<String>,
     /// What differs from the content that was agreed to before.
     pub(crate) differs: Option<Changes>,
@@ -127,7 +130,9 @@ pub(crate) fn plan_install(
     let as_it_should_be = agreed_or_inert(agreed, staged)
         && stored
         && !is_launcher_lost(engine, &state)
-        && same_link(before.and_then(Taken::link), linked.as_ref());
+        && same_link(before.and_then(Taken::link), linked.as_ref())
+        && same_proof(before, staged);
+    let stops = stops(before, staged);
     if same_content && unchanged_entry && no_wiring && !requires_consent && as_it_should_be {
         return Ok(Prepared {
             plan: empty(staged),
@@ -136,6 +141,7 @@ pub(crate) fn plan_install(
             current: true,
             requires_consent: false,
             reasons: Vec::new(),
+            stops: Vec::new(),
             installed_version: old.map(|entry| entry.version),
             differs: None,
             replaced: None,
@@ -152,8 +158,9 @@ pub(crate) fn plan_install(
             destination: staged.destination.clone(),
             how: "installed".to_owned(),
             from: staged.taken_from.clone().or_else(|| {
-                let taken = before_state.taken(&staged.root.dir, staged.id.as_str());
-                taken.and_then(|taken| taken.from.clone())
+                // As it lies there: what was proved is proved of what was fetched, and of nothing else.
+                let from = before.and_then(|taken| taken.from.as_ref());
+                from.map(|from| from.of_content(staged.content_hash.as_str()))
             }),
             blanket,
             linked,
@@ -200,6 +207,7 @@ pub(crate) fn plan_install(
         current: false,
         requires_consent,
         reasons,
+        stops,
         installed_version: old.map(|entry| entry.version),
         differs: differs(engine, &before_state, staged, installed.as_ref()),
         // What can come back has to be in the store.
@@ -238,6 +246,14 @@ fn recorded_integrity(staged: &Staged, old: Option<&Entry>) -> String {
     match &staged.taken_from {
         Some(from) => from.archive.clone().unwrap_or_default(),
         None => old.map(|entry| entry.integrity.clone()).unwrap_or_default(),
+    }
+}
+
+/// Whether no more is known now of where it comes from than was recorded.
+fn same_proof(before: Option<&Taken>, staged: &Staged) -> bool {
+    match (before.and_then(|taken| taken.from.as_ref()), &staged.taken_from) {
+        (Some(before), Some(now)) => staged.restores.is_some() || before.proves_the_same_as(now),
+        (_, None) | (None, Some(_)) => true,
     }
 }
 

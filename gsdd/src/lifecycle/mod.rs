@@ -18,6 +18,7 @@ mod revoke;
 mod round_trip_tests;
 mod stage;
 mod steps;
+mod stops;
 mod sweep;
 mod switch;
 mod targets;
@@ -41,6 +42,7 @@ pub(crate) use revoke::plan_revoke;
 pub(crate) use stage::{
     Origin, StageRequest, Staged, Tickets, configured_destination, digest_of, facts_of, stage,
 };
+pub(crate) use stops::{Accepted, Stop, require_accepted};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};
 pub(crate) use switch::{Switching, plan_switching};
 pub(crate) use targets::{detected, host_places};

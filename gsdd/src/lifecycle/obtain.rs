@@ -9,7 +9,9 @@ use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::{PinRefusal, read_pin};
 use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::source::{Pin, SourceSpec};
-use gsdd_core::text::shown;
+use gsdd_core::text::{shown, shown_up_to};
+use gsdd_core::trust::{PublisherKey, VerificationLevel};
+use gsdd_core::user_config::UserConfig;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +20,7 @@ use super::{from_state, from_tree};
 use crate::engine::Engine;
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{BundleTree, Reading};
-use crate::source::{self, Caller, Fetched, watch::Watch};
+use crate::source::{self, Caller, Fetched, KnownKeys, watch::Watch};
 use crate::store::{OwnState, Past, ScopeRoot, TakenFrom};
 use crate::user_config;
 
@@ -47,14 +49,26 @@ pub(super) fn fetch(
     let caller = caller(engine, request.ctx, project_root, request.cancel.clone())?
         .for_project(project.map(Path::to_owned))
         .offline(request.offline)
+        .looking_for_signatures(!request.link)
         .pinned(pin);
+    let keys = known_keys(&before.0, &root.dir, &caller.user_config());
+    let caller = caller.knowing(keys);
     source::resolve::judge(&spec, &caller).map_err(|error| with_policy_place(error, project_root))?;
     let mut fetched = source::fetch(&spec, &caller)
         .and_then(|fetched| that_runs_here(&spec, fetched, &caller))
         // What the source had to say often tells why.
         .map_err(|error| caller.notes().into_iter().fold(error, WireError::caused_by))?;
-    fetched.from.pinned = pinned.then(|| fetched.recorded.clone());
+    if pinned {
+        fetched.from = fetched.from.carrying(VerificationLevel::Pin);
+        fetched.from.pinned = Some(fetched.recorded.clone());
+    }
     fetched.from.content = Some(fetched.tree.content_hash().as_str().to_owned());
+    if let Some(tag) = before.moved_tag(&fetched.from) {
+        caller.note(format!(
+            "the tag {} names another commit than when it was installed; ask the author why it was moved",
+            shown_up_to(tag, 200)
+        ));
+    }
     // Who gives a digest vouches for these bytes, whatever came before.
     if given.is_none() {
         before.compare(&fetched.from)?;
@@ -82,6 +96,22 @@ pub(crate) fn caller<'a>(
     Ok(Caller::new(ctx, workspace, Watch::new(cancel))
         .at_home(engine.base().gsd_version(), config_file)
         .judged_by(known_registries(project_root)))
+}
+
+/// The keys of publishers that the person configured, and those that signed what is installed in `root`: what a project
+/// brought along vouches for nothing outside of it.
+pub(super) fn known_keys(state: &OwnState, root: &Path, config: &UserConfig) -> KnownKeys {
+    let agreed = state.taken.iter().filter(|(_, taken)| taken.revoked_at.is_none());
+    let agreed = agreed.filter_map(|(key, taken)| {
+        let (_, id) = key.rsplit_once('|').filter(|(at, _)| Path::new(at) == root)?;
+        let signer = taken.from.as_ref()?.signer.as_ref()?;
+        Some((id.to_owned(), PublisherKey::parse(&signer.key).ok()?))
+    });
+    KnownKeys {
+        agreed: agreed.collect(),
+        configured: config.publishers.iter().map(|(name, key)| (name.clone(), key.clone())).collect(),
+        named: None,
+    }
 }
 
 /// Where a source has several versions and the one it gave does not run here, the one that its author names for this
@@ -178,6 +208,12 @@ impl Before {
         let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
         let from = taken.find(|from| from.pinned.as_ref() == Some(&recorded))?;
         Pin::parse(from.archive.as_deref()?).ok()
+    }
+
+    /// The tag, when it named another commit for what is installed (T86).
+    fn moved_tag<'a>(&self, from: &'a TakenFrom) -> Option<&'a str> {
+        let mut taken = self.0.taken.values().filter_map(|taken| taken.from.as_ref());
+        from.tag.as_deref().filter(|_| taken.any(|earlier| earlier.was_moved(from)))
     }
 
     /// A name that never changes what it means, and other bytes than before: somebody changed something that can't

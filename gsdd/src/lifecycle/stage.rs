@@ -18,8 +18,8 @@ use gsdd_core::manifest::{Manifest, Problem, assess};
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
-    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, destination_digest, disclosure_signature,
-    link_digest, sha256,
+    ContentHash, Disclosure, FileFact, FileFacts, VerificationLevel, consent_digest, destination_digest,
+    disclosure_signature, link_digest, sha256,
 };
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
@@ -29,7 +29,7 @@ use super::{link, obtain};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::BundleTree;
 use crate::source::Fetched;
-use crate::store::{Linked, Past, ScopeRoot, TakenFrom};
+use crate::store::{Linked, Past, ScopeRoot, TakenFrom, level_of};
 
 /// How long a staged bundle is kept for its commit.
 const LIFETIME: Duration = Duration::from_secs(15 * 60);
@@ -111,6 +111,14 @@ pub(crate) struct Tickets(Mutex<HashMap<String, Arc<Staged>>>);
 impl std::fmt::Debug for Tickets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tickets").finish_non_exhaustive()
+    }
+}
+
+impl Staged {
+    /// How well it is known where this content comes from. What lies there and was agreed to as it is comes from
+    /// nowhere that is known.
+    pub(crate) fn level(&self) -> VerificationLevel {
+        self.taken_from.as_ref().map(level_of).unwrap_or_default()
     }
 }
 
@@ -196,6 +204,14 @@ pub(crate) fn stage(
         Origin::Source(_) | Origin::InPlace(..) | Origin::Linked(_) => None,
     };
     let (id, manifest, warnings) = judge_manifest(engine, snapshot, &tree, request.scope, request.expected)?;
+    let before = snapshot.own.taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
+    let taken_from = match before {
+        // What is followed has no content of its own.
+        Some(before) if linked.is_none() && restores.is_none() => {
+            taken_from.map(|from| from.continuing(before))
+        }
+        _ => taken_from,
+    };
     let facts = facts_of(&tree);
     let mut disclosure = Disclosure::collect(&manifest.raw);
     // The document of a command family instructs the agent as a skill does.

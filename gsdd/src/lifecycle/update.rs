@@ -93,7 +93,7 @@ impl Installed {
     /// Refuses what an update without a person must not do.
     ///
     /// # Errors
-    /// Somebody would be asked, or there is less proof of where it comes from than there was.
+    /// Somebody would be asked: to agree, or to accept another signer or less proof of where it comes from.
     pub(crate) fn judge_waiting(
         &self,
         snapshot: &Snapshot,
@@ -102,12 +102,15 @@ impl Installed {
     ) -> Result<(), WireError> {
         let id = &self.entry.id;
         let before = snapshot.own.taken(&self.root, id.as_str()).and_then(|taken| taken.from.as_ref());
-        let reason = if prepared.requires_consent {
-            "it has something to agree to"
-        } else if before
-            .is_some_and(|before| staged.taken_from.as_ref().is_none_or(|now| before.proves_more_than(now)))
-        {
-            "there is less proof of where it comes from than for the installed one"
+        let both = before.zip(staged.taken_from.as_ref());
+        let reason = if let Some(stop) = prepared.stops.first() {
+            stop.said()
+        } else if prepared.requires_consent {
+            "it has something to agree to".to_owned()
+        } else if both.is_some_and(|(before, now)| before.was_moved(now)) {
+            "its tag was moved to another commit".to_owned()
+        } else if both.is_some_and(|(before, now)| before.lost_attestation(now)) {
+            "its registry offered an attestation for the installed one, and offers none for it".to_owned()
         } else {
             return Ok(());
         };

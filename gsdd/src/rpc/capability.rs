@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{loop_hooks, register, wire};
 use crate::app::App;
 use crate::engine::{Engine, RemoveWish, Snapshot};
-use crate::lifecycle::{self, Installed, Origin, Prepared, StageRequest, Staged};
+use crate::lifecycle::{self, Accepted, Installed, Origin, Prepared, StageRequest, Staged};
 use crate::transport::Current;
 
 /// How often an operation that is under way is waited for.
@@ -148,7 +148,12 @@ async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireErro
     let refused = |error: &WireError| {
         app.engine.audit_refusal(&staged.ctx, staged.id.as_str(), &staged.source, error);
     };
-    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await.inspect_err(refused)?;
+    let accepted = Accepted { signer: params.accept_signer, level: params.accept_level };
+    let done = app
+        .engine
+        .commit(Arc::clone(&staged), params.consent.clone(), accepted)
+        .await
+        .inspect_err(refused)?;
     app.tickets.drop(&params.ticket);
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
 }

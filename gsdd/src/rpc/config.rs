@@ -91,7 +91,7 @@ fn key(raw: &str) -> Result<ConfigKey, WireError> {
     ConfigKey::parse(raw).map_err(|problem| {
         let error = WireError::new(Code::UsageInvalid, format!("{}: {problem}", shown(raw)));
         match problem {
-            KeyProblem::RegistryName => error,
+            KeyProblem::RegistryName | KeyProblem::PublisherName => error,
             KeyProblem::Unknown { near } if near.is_empty() => {
                 error.with_fix(format!("the keys are {}", ConfigKey::all().join(", ")), &[])
             }

@@ -10,6 +10,7 @@ use gsd_proto::api::capability::{
 use gsd_proto::{Code, WireError};
 use gsdd_core::compose::{ConsentVerdict, Scope};
 use gsdd_core::text::shown;
+use gsdd_core::trust::VerificationLevel;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
 
@@ -17,7 +18,7 @@ use super::{register, wire};
 use crate::app::App;
 use crate::engine::{Engine, Snapshot};
 use crate::lifecycle;
-use crate::store::{ScopeRoot, Taken, shared_files};
+use crate::store::{ScopeRoot, Taken, level_of, shared_files};
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -54,6 +55,7 @@ fn records(engine: &Engine, snapshot: &Snapshot) -> Vec<ConsentRow> {
                 content_hash: shown(&record.content_hash),
                 consented_at: shown(&record.consented_at),
                 destination: record.reviewer_host.as_deref().map(shown),
+                level: VerificationLevel::None.name().to_owned(),
                 ..ConsentRow::default()
             };
             match ours {
@@ -83,7 +85,10 @@ fn of_home(id: &str, home: &Path, taken: &Taken) -> ConsentRow {
 }
 
 fn with_ours(row: ConsentRow, taken: &Taken) -> ConsentRow {
+    let from = taken.from.as_ref();
     ConsentRow {
+        level: from.map(level_of).unwrap_or_default().name().to_owned(),
+        signer: from.and_then(|from| from.signer.as_ref()).map(wire::signer),
         linked: taken.link().map(|linked| linked.path.clone()),
         consent_digest: taken.consent_digest.clone(),
         how: taken.how.clone(),

@@ -11,6 +11,7 @@ use gsdd_core::activation::EnabledSkills;
 use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
 use gsdd_core::registry::{Composed, View};
 use gsdd_core::text::shown;
+use gsdd_core::trust::VerificationLevel;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::{PendingSubscriptionSink, RpcModule, SubscriptionMessage};
 use tokio::sync::broadcast::error::RecvError;
@@ -19,6 +20,7 @@ use super::{register, wire};
 use crate::app::App;
 use crate::engine::{Engine, NotRunnable, Overlay, Snapshot};
 use crate::lifecycle;
+use crate::store::level_of;
 
 /// Adds the methods of this namespace.
 pub(super) fn add_to(module: &mut RpcModule<App>) -> Result<(), RegisterMethodError> {
@@ -141,7 +143,7 @@ fn rows(engine: &Engine, snapshot: &Snapshot, params: &ListParams, scope: Option
                 source: shown(&entry.source),
                 scope: word,
                 status: "skipped".to_owned(),
-                level: "recorded".to_owned(),
+                level: VerificationLevel::None.name().to_owned(),
                 ..ListItem::default()
             });
         }
@@ -176,6 +178,9 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
     let linked = taken.and_then(|taken| Some(taken.link()?.path.clone()));
     let refused = snapshot.followed.refused.get(&overlay.dir_name).filter(|_| linked.is_some());
     let reason = reason.or_else(|| refused.cloned());
+    // What is known is known of the bytes that were fetched.
+    let from = taken.filter(|_| status != "changed").and_then(|taken| taken.from.as_ref());
+    let level = from.map(level_of).unwrap_or_default();
     // Words of a bundle that nobody agreed to are not repeated.
     let title = manifest.filter(|_| overlay.accepted).map(|manifest| shown(&manifest.title));
     ListItem {
@@ -193,7 +198,7 @@ fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled:
         status: status.to_owned(),
         reason,
         title,
-        level: if entry.is_some() { "recorded" } else { "unrecorded" }.to_owned(),
+        level: level.name().to_owned(),
         linked,
     }
 }

@@ -2,7 +2,7 @@
 
 use gsd_proto::api::Warning;
 use gsd_proto::api::capability::{
-    Consent, Differences, DisclosureLine, FileDifference, Outcome, PlanLine, StageResult,
+    Consent, Differences, DisclosureLine, FileDifference, Outcome, PlanLine, Signer, StageResult, Stop,
 };
 use gsd_proto::api::hook::HostReply;
 use gsd_proto::api::outdated::Row;
@@ -13,12 +13,13 @@ use gsdd_core::hooks;
 use gsdd_core::lifecycle::{Plan, PlannedChange, Verb};
 use gsdd_core::source::SourceSpec;
 use gsdd_core::text::{shown, shown_up_to};
-use gsdd_core::trust::{Changes, FileChange};
+use gsdd_core::trust::{Changes, FileChange, PublisherKey};
 
 use crate::engine::Snapshot;
-use crate::lifecycle::{Inspected, OutdatedRow, Prepared, Removal, Staged};
+use crate::lifecycle::{self, Inspected, OutdatedRow, Prepared, Removal, Staged};
 use crate::source::printable;
 use crate::source::resolve::Resolved;
+use crate::store::level_of;
 
 /// Warnings of a snapshot.
 pub(super) fn warnings(snapshot: &Snapshot) -> Vec<Warning> {
@@ -98,6 +99,10 @@ pub(super) fn staged(
         archive: from.and_then(|from| from.archive.clone()),
         pinned: from.is_some_and(|from| from.pinned.is_some()),
         resolved: from.and_then(|from| from.url.as_deref().map(shown)),
+        level: staged.level().name().to_owned(),
+        level_text: staged.level().words().to_owned(),
+        signer: from.and_then(|from| from.signer.as_ref()).map(signer),
+        stops: prepared.stops.iter().map(stop).collect(),
         current: prepared.current,
         requires_consent: prepared.requires_consent,
         reasons: prepared.reasons.clone(),
@@ -112,6 +117,27 @@ pub(super) fn staged(
         plan: plan_lines(&prepared.plan),
         wired: prepared.wired.clone(),
         not_wired: prepared.not_wired.clone(),
+    }
+}
+
+/// A verified signer, cleaned.
+pub(super) fn signer(signer: &crate::store::Signer) -> Signer {
+    Signer {
+        key: shown_up_to(&signer.key, 100),
+        key_id: PublisherKey::parse(&signer.key).map(|key| key.id()).unwrap_or_default(),
+        name: signer.name.as_deref().map(shown),
+        trust: signer.trust().name().to_owned(),
+        // minisign separates what it writes there by tabs.
+        comment: shown_up_to(&signer.comment.replace('\t', " "), 1000),
+    }
+}
+
+fn stop(stop: &lifecycle::Stop) -> Stop {
+    Stop {
+        code: stop.code().name().to_owned(),
+        text: stop.said(),
+        flag: stop.flag().to_owned(),
+        value: shown_up_to(stop.value(), 100),
     }
 }
 
@@ -247,6 +273,8 @@ pub(super) fn inspected(inspected: Inspected, snapshot: &Snapshot) -> InspectRes
         version: member("version"),
         title: member("title"),
         source: printable(&inspected.source),
+        level: level_of(&inspected.taken_from).name().to_owned(),
+        signer: inspected.taken_from.signer.as_ref().map(signer),
         resolved: inspected.taken_from.version.as_deref().map(shown),
         commit: inspected.taken_from.commit,
         integrity: inspected.taken_from.archive,

@@ -5,9 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use gsd_proto::{Code, WireError};
 use gsdd_core::json;
 use gsdd_core::text::shown;
+use gsdd_core::trust::VerificationLevel;
 use serde_json::Value;
 
-use super::{Caller, Fetched};
+use super::{Caller, Fetched, signed};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::lifecycle::from_tree;
@@ -26,7 +27,14 @@ pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireErro
     }
     let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
     let recorded = recorded(&folder, caller.project_root.as_deref());
-    Ok(Fetched { tree, recorded, from: TakenFrom::default() })
+    let mut from = TakenFrom::default().carrying(VerificationLevel::None);
+    if let Some(signature) = signed::beside_folder(&folder)?.filter(|_| caller.wants_signatures) {
+        let line = signed::signed_line(&tree.content_hash());
+        let beside = || signed::key_beside_folder(&folder);
+        from.signer =
+            Some(signed::verified(path, &signature, &line, caller, beside)?.signer_of(&tree, caller));
+    }
+    Ok(Fetched { tree, recorded, from })
 }
 
 /// The manifest in the folder `path`, of any shape.

@@ -11,6 +11,7 @@ mod oci;
 pub(crate) mod policy_files;
 mod registry;
 pub(crate) mod resolve;
+mod signed;
 mod tarball;
 pub(crate) mod watch;
 
@@ -22,10 +23,12 @@ use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::network::NetworkPolicy;
 use gsdd_core::source::policy::KnownRegistries;
 use gsdd_core::source::{Pin, SourceKind, SourceSpec};
+use gsdd_core::trust::PublisherKey;
 use gsdd_core::user_config::UserConfig;
 use gsdd_core::version::{EngineRange, HostVersion};
 
 use self::http::Http;
+pub(crate) use self::signed::KnownKeys;
 use self::watch::Watch;
 use crate::fs::bundle_tree::BundleTree;
 use crate::store::TakenFrom;
@@ -51,6 +54,10 @@ pub(crate) struct Caller<'a> {
     /// How far the fetch is, and whether it is still wanted.
     pub(crate) watch: Watch,
     known: KnownRegistries,
+    /// Keys of publishers.
+    keys: KnownKeys,
+    /// Whether signatures beside a source are looked for.
+    wants_signatures: bool,
     pin: Option<Pin>,
     http: OnceCell<Http>,
     /// The level of GSD that a version has to run on.
@@ -69,6 +76,8 @@ impl<'a> Caller<'a> {
             offline: false,
             watch,
             known: KnownRegistries::Open,
+            keys: KnownKeys::default(),
+            wants_signatures: true,
             pin: None,
             http: OnceCell::new(),
             gsd: HostVersion::default(),
@@ -91,8 +100,11 @@ impl<'a> Caller<'a> {
     }
 
     /// The same caller for a source that another one leads to: what that one says about the archive is the pin.
-    fn within(&self, pin: Option<Pin>) -> Self {
+    /// The publisher's key that it names is the only one that will do.
+    fn within(&self, pin: Option<Pin>, named: Option<PublisherKey>) -> Self {
         Self {
+            keys: KnownKeys { named, ..self.keys.clone() },
+            wants_signatures: self.wants_signatures,
             project_root: self.project_root.clone(),
             offline: self.offline,
             known: self.known.clone(),
@@ -128,7 +140,7 @@ impl<'a> Caller<'a> {
     }
 
     /// The person's own configuration.
-    fn user_config(&self) -> UserConfig {
+    pub(crate) fn user_config(&self) -> UserConfig {
         self.config_file.as_deref().map(user_config::read).unwrap_or_default()
     }
 
@@ -165,6 +177,16 @@ impl<'a> Caller<'a> {
     /// The digest that the archive must have.
     pub(crate) fn pinned(self, pin: Option<Pin>) -> Self {
         Self { pin, ..self }
+    }
+
+    /// The keys that signatures are verified with.
+    pub(crate) fn knowing(self, keys: KnownKeys) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// Whether signatures beside a source are looked for.
+    pub(crate) fn looking_for_signatures(self, wants_signatures: bool) -> Self {
+        Self { wants_signatures, ..self }
     }
 
     /// Whether the archive is named by its digest, and not only by a place.
@@ -214,6 +236,12 @@ impl<'a> Caller<'a> {
 /// # Errors
 /// What, where, and what to do about it.
 pub(crate) fn fetch(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, WireError> {
+    let mut fetched = fetch_by_kind(spec, caller)?;
+    signed::judge_origin(&mut fetched, caller);
+    Ok(fetched)
+}
+
+fn fetch_by_kind(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Fetched, WireError> {
     match spec {
         SourceSpec::Local { path } => local::fetch(path, caller),
         // Its index may be a folder of this machine; it asks for the network when it needs it.

@@ -6,7 +6,6 @@
 //!
 //! Source: ADR-1244 D3 (npm adapter), D5 rules 1 and 3; decision D-15; threats T65, T75, T94 to T100.
 
-use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, WireError};
@@ -16,6 +15,7 @@ use gsdd_core::source::sri::{Sri, SriAlgorithm, SriProblem};
 use gsdd_core::source::url::SourceUrl;
 use gsdd_core::source::{NpmSelector, SourceKind, SourceSpec};
 use gsdd_core::text::{shown, shown_up_to};
+use gsdd_core::trust::VerificationLevel;
 use reqwest::StatusCode;
 
 use super::archive::{self, Container};
@@ -54,7 +54,8 @@ pub(super) fn fetch(
         attestation: release.attestations.clone(),
         reference: Some(format!("npm:{name}@{} of {}", release.version, source.registry().as_str())),
         ..TakenFrom::default()
-    };
+    }
+    .carrying(VerificationLevel::Digest);
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }
 
@@ -241,7 +242,7 @@ fn compare(
 ) -> Result<(), WireError> {
     let matches = match digest.algorithm() {
         SriAlgorithm::Sha512 => downloaded.sha512.as_str() == digest.to_string(),
-        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => digest.matches(&bytes_of(downloaded)?),
+        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => digest.matches(&downloaded.whole()?),
     };
     if matches {
         return Ok(());
@@ -256,16 +257,6 @@ fn compare(
         "try again; if it stays so, tell whoever keeps the registry. Nothing of the archive was used",
         &[],
     ))
-}
-
-/// The bytes of a download, which stays at its beginning.
-fn bytes_of(downloaded: &mut Downloaded) -> Result<Vec<u8>, WireError> {
-    let failed =
-        |error: std::io::Error| WireError::new(Code::IoFailed, format!("reading the archive: {error}"));
-    let mut bytes = Vec::new();
-    downloaded.file.read_to_end(&mut bytes).map_err(failed)?;
-    downloaded.file.rewind().map_err(failed)?;
-    Ok(bytes)
 }
 
 /// The `.npmrc` of the person, and of the project when the capability is for the project.

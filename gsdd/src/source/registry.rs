@@ -16,12 +16,14 @@ use gsdd_core::source::index::{
 };
 use gsdd_core::source::{Pin, SourceKind, SourceSpec};
 use gsdd_core::text::{shown, shown_up_to};
+use gsdd_core::trust::{PublisherKey, VerificationLevel};
 use reqwest::StatusCode;
 
 use super::archive::{self, Container};
 use super::http::{Limits, Request};
 use super::resolve::{Resolved, Taken, note_passed_over, nothing_to_take};
-use super::{Caller, Fetched, fetch as fetch_source, git, printable, resolve};
+use super::signed::Verified;
+use super::{Caller, Fetched, fetch as fetch_source, git, printable, resolve, signed};
 use crate::fs::bounded_read::{self, ReadFailure};
 use crate::store::TakenFrom;
 
@@ -55,6 +57,15 @@ pub(super) fn fetch(
     // Which content a version of an index is can't change, whatever it was fetched from.
     fetched.from.reference = Some(format!("{name}@{} of {}", version.version, found.place));
     recorded.clone_into(&mut fetched.recorded);
+    // Whatever it was fetched from, it was the registry that named the bytes, and not the person.
+    fetched.from = fetched.from.carrying(VerificationLevel::Digest);
+    if fetched.from.signer.is_none() && found.publisher_key().is_some() && caller.wants_signatures {
+        caller.note(format!(
+            "the registry names a key of the publisher, and {} {} is not signed",
+            shown(name),
+            shown(&version.version)
+        ));
+    }
     Ok(fetched)
 }
 
@@ -188,6 +199,31 @@ impl Found {
         Ok(())
     }
 
+    /// The only key that signatures of this entry may be made with, where the entry says it.
+    fn publisher_key(&self) -> Option<PublisherKey> {
+        PublisherKey::parse(self.entry.publisher.as_ref()?.key.as_deref()?).ok()
+    }
+
+    /// The caller for what a version leads to.
+    fn caller_of<'a>(&self, version: &Version, caller: &Caller<'a>) -> Caller<'a> {
+        let inner = caller.within(version.integrity.clone(), self.publisher_key());
+        // The signature in the index is the publisher's word on this version; another one is not looked for.
+        let wants = inner.wants_signatures && version.signature.is_none();
+        inner.looking_for_signatures(wants)
+    }
+
+    /// Verifies the signature that the index has of a version, over `signed`; `inner` is [`Found::caller_of`] it.
+    fn verified(
+        &self,
+        version: &Version,
+        signed: impl FnOnce() -> Result<Vec<u8>, WireError>,
+        inner: &Caller<'_>,
+    ) -> Result<Option<Verified>, WireError> {
+        let Some(signature) = &version.signature else { return Ok(None) };
+        let what = format!("{} {}", self.entry.name, version.version);
+        signed::verified(&what, signature.as_bytes(), &signed()?, inner, || Ok(None)).map(Some)
+    }
+
     /// Where a file of the index is, for people.
     fn at(&self, path: &str) -> String {
         at(&self.place, path)
@@ -198,8 +234,8 @@ impl Found {
             Origin::Source(spec) => {
                 // The list of known registries is asked about this source as if it had been typed.
                 resolve::judge(spec, caller)?;
-                let inner = caller.within(version.integrity.clone());
-                let fetched = fetch_source(spec, &inner)?;
+                let inner = self.caller_of(version, caller);
+                let mut fetched = fetch_source(spec, &inner)?;
                 if let Some(archive) = &fetched.from.archive {
                     caller.judge_archive(
                         spec.kind(),
@@ -218,6 +254,10 @@ impl Found {
                     )
                     .with_fix("leave out --integrity for this source", &[]));
                 }
+                let line = || Ok(signed::signed_line(&fetched.tree.content_hash()));
+                if let Some(verified) = self.verified(version, line, &inner)? {
+                    fetched.from.signer = Some(verified.signer_of(&fetched.tree, &inner));
+                }
                 Ok(fetched)
             }
             Origin::Archive(path) => self.take_archive(path.as_str(), version, caller),
@@ -225,17 +265,18 @@ impl Found {
     }
 
     fn take_archive(&self, path: &str, version: &Version, caller: &Caller<'_>) -> Result<Fetched, WireError> {
-        let inner = caller.within(version.integrity.clone());
+        let inner = self.caller_of(version, caller);
         let kind = SourceKind::Registry;
         let container = Container::of_name(path);
-        let (tree, archive, url) = if let RegistryPlace::Web { base, .. } = &self.place {
+        let (tree, archive, url, verified) = if let RegistryPlace::Web { base, .. } = &self.place {
             let url = format!("{base}{}", encoded(path));
             let request = Request::new(&url, Limits::archive());
             let mut got = caller.http()?.download(&request, &caller.workspace)?;
             inner.judge_archive(kind, &got.sha512)?;
             let archive = caller.judge_archive(kind, &got.sha512)?;
+            let verified = self.verified(version, || got.whole(), &inner)?;
             let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.watch)?;
-            (tree, archive, printable(got.final_url.as_str()))
+            (tree, archive, printable(got.final_url.as_str()), verified)
         } else {
             let bytes = read(&self.place, path, MAX_ARCHIVE_BYTES, caller)?.ok_or_else(|| {
                 WireError::new(Code::NotFound, "the registry does not have the archive that its entry names")
@@ -245,10 +286,12 @@ impl Found {
             let found = Pin::of(&bytes);
             inner.judge_archive(kind, &found)?;
             let archive = caller.judge_archive(kind, &found)?;
+            let verified = self.verified(version, || Ok(bytes.clone()), &inner)?;
             let tree = archive::unpack(bytes.as_slice(), bytes.len() as u64, container, &caller.watch)?;
-            (tree, archive, self.at(path))
+            (tree, archive, self.at(path), verified)
         };
-        let from = TakenFrom { archive: Some(archive), url: Some(url), ..TakenFrom::default() };
+        let signer = verified.map(|verified| verified.signer_of(&tree, &inner));
+        let from = TakenFrom { archive: Some(archive), url: Some(url), signer, ..TakenFrom::default() };
         Ok(Fetched { tree, recorded: String::new(), from })
     }
 }

@@ -3,10 +3,11 @@
 use gsd_proto::WireError;
 use gsdd_core::source::SourceKind;
 use gsdd_core::source::url::SourceUrl;
+use gsdd_core::trust::VerificationLevel;
 
 use super::archive::{self, Container};
 use super::http::{Limits, Request};
-use super::{Caller, Fetched};
+use super::{Caller, Fetched, signed};
 use crate::store::TakenFrom;
 
 /// Fetches the archive at `url`.
@@ -18,7 +19,17 @@ pub(super) fn fetch(
 ) -> Result<Fetched, WireError> {
     let mut got = caller.http()?.download(&Request::new(url, Limits::archive()), &caller.workspace)?;
     let digest = caller.judge_archive(SourceKind::Tarball, &got.sha512)?;
+    // Before anything of it is unpacked.
+    let signature = if caller.wants_signatures { signed::beside_url(url, caller)? } else { None };
+    let verified = match signature {
+        None => None,
+        Some(signature) => {
+            let beside = || signed::key_beside_url(url, caller);
+            Some(signed::verified(url, &signature, &got.whole()?, caller, beside)?)
+        }
+    };
     let tree = archive::unpack(&mut got.file, got.bytes, Container::of_name(&parts.path), &caller.watch)?;
+    let signer = verified.map(|verified| verified.signer_of(&tree, caller));
     let mut from_url = got.final_url;
     from_url.set_query(None);
     let from = TakenFrom {
@@ -26,7 +37,9 @@ pub(super) fn fetch(
         url: Some(from_url.into()),
         // Without a digest, other bytes may come to lie there.
         reference: caller.is_pinned().then(|| recorded.to_owned()),
+        signer,
         ..TakenFrom::default()
-    };
+    }
+    .carrying(VerificationLevel::Transport);
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }

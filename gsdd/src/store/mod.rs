@@ -17,5 +17,5 @@ pub(crate) use process::lock_holder;
 pub(crate) use state::{
     CapabilityWiring, DocumentRecord, Linked, OwnState, Past, Taken, TargetKey, WiredFile, WiringTarget,
 };
-pub(crate) use taken_from::TakenFrom;
+pub(crate) use taken_from::{Signer, TakenFrom, level_of};
 pub(crate) use upstream_lock::{LockFailure, UpstreamLock};

@@ -11,7 +11,7 @@ use gsdd_core::manifest::assess;
 use gsdd_core::registry::HostContract;
 use gsdd_core::source::Pin;
 use gsdd_core::source::index::{CONFIG_PATH, Entry, FORMAT, IndexName, Origin, Publisher, Version};
-use gsdd_core::trust::{ContentHash, EntryKind, content_hash};
+use gsdd_core::trust::{ContentHash, EntryKind, PublisherKey, PublisherSignature, content_hash};
 use serde_json::{Value, json};
 
 use crate::failure::{Doing as _, Failure, Outcome};
@@ -85,7 +85,7 @@ pub(crate) fn build(
     Ok(added)
 }
 
-/// One bundle; `None` when the index has this version already, with the same content.
+/// One bundle; `None` when the index has this version already, with the same content and the same signature.
 fn add(folder: &Path, out: &Path, publisher: Option<&Publisher>) -> Outcome<Option<String>> {
     let bundle = Bundle::read(folder)?;
     let manifest = bundle.files.get("capability.json").map(|(bytes, _)| bytes.as_slice()).unwrap_or_default();
@@ -115,7 +115,11 @@ fn add(folder: &Path, out: &Path, publisher: Option<&Publisher>) -> Outcome<Opti
     let content = bundle.content_hash();
     if let Some(known) = entry.version(version) {
         if known.content_hash == content {
-            return Ok(None);
+            if !sign(&mut entry, version, out, publisher)? {
+                return Ok(None);
+            }
+            write(&entry, &file)?;
+            return Ok(Some(format!("{id} {version} signed")));
         }
         return Err(Failure::new(format!(
             "{version} is published with another content; what is published does not change, so raise the version"
@@ -141,14 +145,43 @@ fn add(folder: &Path, out: &Path, publisher: Option<&Publisher>) -> Outcome<Opti
     if let Some(publisher) = publisher {
         entry.publisher = Some(publisher.clone());
     }
+    sign(&mut entry, version, out, publisher)?;
+    write(&entry, &file)?;
+    Ok(Some(format!("{id} {version}")))
+}
+
+/// Takes the signature along that lies beside the archive of `version`; says whether that is new.
+fn sign(entry: &mut Entry, version: &str, out: &Path, publisher: Option<&Publisher>) -> Outcome<bool> {
+    let Some(row) = entry.versions.iter_mut().find(|row| row.version == version) else { return Ok(false) };
+    let Origin::Archive(path) = &row.origin else { return Ok(false) };
+    let archive = out.join(path.as_str());
+    let file = out.join(format!("{}.minisig", path.as_str()));
+    let Ok(bytes) = fs::read(&file) else { return Ok(false) };
+    let told = || format!("reading {}", file.display());
+    let signature = PublisherSignature::read(&bytes).doing(told())?;
+    if row.signature.as_deref() == Some(signature.as_str()) {
+        return Ok(false);
+    }
+    let key = publisher.or(entry.publisher.as_ref()).and_then(|publisher| publisher.key.clone());
+    let key = key.ok_or_else(|| Failure::new("there is a signature; name the publisher's key with --key"))?;
+    let key = PublisherKey::parse(&key).doing("reading the publisher's key")?;
+    let archive = fs::read(&archive).doing(format!("reading {}", archive.display()))?;
+    signature.verify(&key, &archive).doing(told())?;
+    row.signature = Some(signature.as_str().to_owned());
+    if let Some(publisher) = publisher {
+        entry.publisher = Some(publisher.clone());
+    }
+    Ok(true)
+}
+
+fn write(entry: &Entry, file: &Path) -> Outcome {
     let text = serde_json::to_string_pretty(&entry.to_json()).doing("writing the entry")?;
     // What the daemon would object to is not published.
-    let back = Entry::read(text.as_bytes(), &name).doing("reading back the entry")?;
+    let back = Entry::read(text.as_bytes(), &entry.name).doing("reading back the entry")?;
     if !back.objections.is_empty() {
         return Err(Failure::new(back.objections.join("; ")));
     }
-    put(&file, format!("{text}\n").as_bytes())?;
-    Ok(Some(format!("{id} {version}")))
+    put(file, format!("{text}\n").as_bytes())
 }
 
 fn newer(one: &str, other: &str) -> bool {

@@ -104,6 +104,16 @@ pub struct StageResult {
     /// Where the archive came from in the end, without its query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
+    /// How well it is known where it comes from: `none`, `transport`, `digest`, `pin`, `signature` or `provenance`.
+    pub level: String,
+    /// The same in words.
+    pub level_text: String,
+    /// Who signed it; the signature was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<Signer>,
+    /// What has to be accepted by itself before this takes the place of the installed one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<Stop>,
     /// Whether the same content is installed and wired already.
     pub current: bool,
     /// Whether the person has to agree first.
@@ -133,6 +143,39 @@ pub struct StageResult {
     pub wired: Vec<String>,
     /// Surfaces that would not be, and why.
     pub not_wired: Vec<NotWired>,
+}
+
+/// A publisher whose signature was verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Signer {
+    /// Public key of minisign.
+    pub key: String,
+    /// Short name of the key, for people; another key may have the same.
+    pub key_id: String,
+    /// What the person calls the publisher, cleaned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where the key is known from: `configured`, `registry`, `agreed` or `first-seen`. With the last the signature is
+    /// no proof yet.
+    pub trust: String,
+    /// The signed comment, cleaned.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub comment: String,
+}
+
+/// Something to accept by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stop {
+    /// Code of the error when it is not accepted.
+    pub code: String,
+    /// The fact, cleaned.
+    pub text: String,
+    /// Flag that accepts it.
+    pub flag: String,
+    /// Value that the flag has to have, and [`CommitParams`] with it.
+    pub value: String,
 }
 
 /// One line of a disclosure.
@@ -219,6 +262,12 @@ pub struct CommitParams {
     /// What the person agreed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consent: Option<Consent>,
+    /// The signer that they accept in the place of the one before: its key, or `unsigned`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_signer: Option<String>,
+    /// The lower level that they accept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_level: Option<String>,
 }
 
 /// An agreement.
@@ -495,6 +544,11 @@ pub struct ConsentRow {
     pub content_hash: String,
     /// When.
     pub consented_at: String,
+    /// How well it is known where it comes from, see [`StageResult::level`].
+    pub level: String,
+    /// Who signed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<Signer>,
     /// Folder whose later contents it covers too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linked: Option<PathBuf>,

@@ -101,7 +101,8 @@ pub struct ListItem {
     pub surfaced: Option<bool>,
     /// Title.
     pub title: Option<String>,
-    /// Level of verification: `first-party`, `recorded` or `unrecorded`.
+    /// How well it is known where it comes from: `none`, `transport`, `digest`, `pin`, `signature` or `provenance`;
+    /// `first-party` for what is shipped.
     pub level: String,
     /// Folder whose changes are taken over by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]

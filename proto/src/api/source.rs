@@ -249,6 +249,11 @@ pub struct InspectResult {
     /// Where the registry offers a provenance attestation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attestation: Option<String>,
+    /// How well it is known where it comes from: `none`, `transport`, `digest`, `pin`, `signature` or `provenance`.
+    pub level: String,
+    /// Who signed it; the signature was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<super::capability::Signer>,
     /// Whether the manifest breaks no rule.
     pub valid: bool,
     /// The rules that it breaks, one line each.

@@ -40,6 +40,21 @@ impl VerificationLevel {
         }
     }
 
+    /// What it means for who is about to agree, one line.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::None => "nothing is known about where it comes from",
+            Self::Transport => "it came from that host; the host may give other bytes tomorrow",
+            Self::Digest => "a registry named the digest of these bytes, and they have it",
+            Self::Pin => "the source names exactly these bytes and can't give others",
+            Self::Signature => "a publisher whose key is known signed these bytes",
+            Self::Provenance => {
+                "a publisher whose key is known signed these bytes and the commit they were built from"
+            }
+        }
+    }
+
     /// The step of that name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {

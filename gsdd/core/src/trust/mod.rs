@@ -16,6 +16,7 @@ pub mod disclosure;
 mod items;
 mod level;
 pub mod lines;
+mod publisher;
 pub mod reask;
 pub mod signature;
 mod surfaces;
@@ -29,6 +30,9 @@ pub use disclosure::{Disclosure, LaneSurface};
 pub use items::LANE_RECEIVES;
 pub use level::VerificationLevel;
 pub use lines::{Detail, DisclosureGroup, DisclosureLine, FileFact, FileFacts};
+pub use publisher::{
+    KeyProblem, PublisherKey, PublisherSignature, SignatureProblem, SignedOrigin, SignerTrust,
+};
 pub use reask::{ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
 pub use signature::disclosure_signature;
 pub use tokens::{Instruction, estimated_tokens};

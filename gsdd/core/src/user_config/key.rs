@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::explain::{MAX_COMPARED, distance};
 use crate::source::index::{RegistryPlace, is_registry_name};
+use crate::trust::PublisherKey;
 
 /// A key of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum ConfigKey {
     DefaultRegistry,
     /// `registries.<name>`: where a named registry is.
     Registry(String),
+    /// `publishers.<name>`: the public key of a publisher that the person knows.
+    Publisher(String),
 }
 
 /// Why a text is no key.
@@ -28,10 +31,14 @@ pub enum KeyProblem {
     /// The part after `registries.` can't be a name.
     #[error("the name of a registry starts with a letter and has only letters, digits, - and _")]
     RegistryName,
+    /// The part after `publishers.` can't be a name.
+    #[error("the name of a publisher starts with a letter and has only letters, digits, - and _")]
+    PublisherName,
 }
 
 /// How the keys are written, for messages; `<name>` is the person's.
-const KEYS: [&str; 3] = ["default_registry", "hooks.when_unavailable", "registries.<name>"];
+const KEYS: [&str; 4] =
+    ["default_registry", "hooks.when_unavailable", "publishers.<name>", "registries.<name>"];
 
 impl ConfigKey {
     /// Reads a key as it is typed, with dots.
@@ -43,6 +50,14 @@ impl ConfigKey {
             "hooks.when_unavailable" => return Ok(Self::WhenUnavailable),
             "default_registry" => return Ok(Self::DefaultRegistry),
             _ => {}
+        }
+        if let Some(name) = raw.strip_prefix("publishers.") {
+            let is_name = is_registry_name(name);
+            return if is_name {
+                Ok(Self::Publisher(name.to_owned()))
+            } else {
+                Err(KeyProblem::PublisherName)
+            };
         }
         match raw.strip_prefix("registries.") {
             Some(name) if is_registry_name(name) => Ok(Self::Registry(name.to_owned())),
@@ -62,6 +77,7 @@ impl ConfigKey {
             Self::DefaultRegistry if is_registry_name(value) => Ok(()),
             Self::DefaultRegistry => Err(KeyProblem::RegistryName.to_string()),
             Self::Registry(_) => RegistryPlace::parse(value).map(drop).map_err(|problem| problem.to_string()),
+            Self::Publisher(_) => PublisherKey::parse(value).map(drop).map_err(|problem| problem.to_string()),
         }
     }
 
@@ -72,6 +88,7 @@ impl ConfigKey {
             Self::WhenUnavailable => (Some("hooks"), "when_unavailable"),
             Self::DefaultRegistry => (None, "default_registry"),
             Self::Registry(name) => (Some("registries"), name),
+            Self::Publisher(name) => (Some("publishers"), name),
         }
     }
 

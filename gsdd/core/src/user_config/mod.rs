@@ -14,6 +14,7 @@ use toml_edit::{DocumentMut, Item};
 
 use crate::source::index::RegistryPlace;
 use crate::text::{shown, shown_up_to};
+use crate::trust::PublisherKey;
 
 pub use edit::{EditRefusal, set, unset};
 pub use key::{ConfigKey, KeyProblem};
@@ -28,6 +29,8 @@ pub struct UserConfig {
     pub registries: BTreeMap<String, RegistryPlace>,
     /// The registry of names that name none.
     pub default_registry: Option<String>,
+    /// Publishers whose keys the person knows.
+    pub publishers: BTreeMap<String, PublisherKey>,
     /// Every known key that is set, with its value, in the order of the keys.
     pub set: Vec<(ConfigKey, String)>,
     /// What can't be used, and why; cleaned.
@@ -67,6 +70,11 @@ pub fn read(bytes: &[u8]) -> UserConfig {
                     ConfigKey::Registry(name) => {
                         if let Ok(place) = RegistryPlace::parse(&value) {
                             config.registries.insert(name.clone(), place);
+                        }
+                    }
+                    ConfigKey::Publisher(name) => {
+                        if let Ok(publisher) = PublisherKey::parse(&value) {
+                            config.publishers.insert(name.clone(), publisher);
                         }
                     }
                     ConfigKey::DefaultRegistry => config.default_registry = Some(value.clone()),

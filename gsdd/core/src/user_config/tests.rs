@@ -17,12 +17,13 @@ fn after(file: &str, raw: &str, value: Option<&str>, expected: &str) {
 
 #[test]
 fn keys_are_known_or_meant() {
-    for raw in ["default_registry", "hooks.when_unavailable", "registries.corp"] {
+    for raw in ["default_registry", "hooks.when_unavailable", "registries.corp", "publishers.acme"] {
         assert_eq!(key(raw).to_string(), raw);
     }
     for (raw, meant) in [
         ("registry.corp", "registries.<name>"),
         ("registires.corp", "registries.<name>"),
+        ("publisher.acme", "publishers.<name>"),
         ("defaultregistry", "default_registry"),
         ("when_unavailable", "hooks.when_unavailable"),
         ("hook.when_unavailable", "hooks.when_unavailable"),
@@ -31,6 +32,18 @@ fn keys_are_known_or_meant() {
     }
     assert_eq!(ConfigKey::parse("completely.different"), Err(KeyProblem::Unknown { near: Vec::new() }));
     assert_eq!(ConfigKey::parse("registries.a.b"), Err(KeyProblem::RegistryName));
+    assert_eq!(ConfigKey::parse("publishers.a.b"), Err(KeyProblem::PublisherName));
+}
+
+#[test]
+fn a_key_of_a_publisher_is_one() {
+    let public = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+    let file = set(b"", &key("publishers.acme"), public).unwrap();
+    let config = read(&file);
+    assert_eq!(config.publishers["acme"].as_str(), public);
+    assert!(matches!(set(&file, &key("publishers.acme"), &public[1..]), Err(EditRefusal::Value(_))));
+    let config = read(b"[publishers]\nacme = \"RWshort\"\n");
+    assert_eq!((config.publishers.len(), config.objections.len()), (0, 1));
 }
 
 #[test]

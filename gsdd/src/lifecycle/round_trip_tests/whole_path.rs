@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::random::{Lot, document, produced};
 use super::{difference, put, temporary, tree};
 use crate::engine::{BaseSource, Engine, RemoveWish, load_base};
-use crate::lifecycle::{Origin, StageRequest, Staged, stage};
+use crate::lifecycle::{Accepted, Origin, StageRequest, Staged, stage};
 use crate::store::Places;
 
 const CASES: u64 = 300;
@@ -138,7 +138,7 @@ async fn hundreds_of_homes_come_back_to_the_byte() {
         let before = look();
         let first = staged(&engine, &wish).await;
         let agreed = Consent { digest: first.consent_digest.clone(), blanket: true };
-        let done = engine.commit(first, Some(agreed)).await;
+        let done = engine.commit(first, Some(agreed), Accepted::default()).await;
         let Ok(done) = done else {
             assert_eq!(difference(&before, &look()), "", "seed {seed}: refused");
             continue;
@@ -148,7 +148,10 @@ async fn hundreds_of_homes_come_back_to_the_byte() {
         let installed = look();
         assert_ne!(difference(&before, &installed), "", "seed {seed}");
         let again = staged(&engine, &wish).await;
-        let again = engine.commit(again, None).await.unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+        let again = engine
+            .commit(again, None, Accepted::default())
+            .await
+            .unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
         assert!(again.value.current, "seed {seed}: {:?}", again.value.plan.changes());
         assert_eq!(difference(&installed, &look()), "", "seed {seed}: installed again");
         let removal = RemoveWish {

@@ -20,12 +20,13 @@ use gsdd_core::source::GitRef;
 use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
 use gsdd_core::source::url::SourceUrl;
 use gsdd_core::text::shown;
+use gsdd_core::trust::VerificationLevel;
 
 pub(super) use self::failure::without_credentials;
 use self::guard::{End, read_bounded, watch_over};
 use self::personal::{PersonalSettings, settings_of};
 use super::http::host_refused;
-use super::{Caller, Fetched};
+use super::{Caller, Fetched, signed};
 use crate::store::TakenFrom;
 
 /// Total time for one fetch.
@@ -45,14 +46,37 @@ pub(super) fn fetch(
     let workspace = room(caller)?;
     let git = Git::open(url, parts, workspace.path(), caller)?;
     caller.watch.advance("fetch", 0, None, "");
-    let commit = git.fetch_commit(reference)?;
+    let (commit, tag) = git.fetch_commit(reference)?;
     let tree = git.read_tree(&commit, subdir)?;
+    // A bundle that is the whole repository has no beside.
+    let signer = match subdir.filter(|_| caller.wants_signatures) {
+        None => None,
+        Some(subdir) => {
+            let file = |path: &str| git.file(&commit, path, signed::MAX_BYTES);
+            let folder = subdir.as_str().rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+            let key = format!("{}{}", folder.unwrap_or_default(), signed::KEY_FILE);
+            match file(&format!("{subdir}{}", signed::ENDING))? {
+                None => None,
+                Some(signature) => {
+                    let line = signed::signed_line(&tree.content_hash());
+                    let verified = signed::verified(recorded, &signature, &line, caller, || file(&key))?;
+                    Some(verified.signer_of(&tree, caller))
+                }
+            }
+        }
+    };
     let below = subdir.map(|subdir| format!("//{subdir}")).unwrap_or_default();
     let from = TakenFrom {
         reference: Some(format!("git+{url}{below}#{commit}")),
         commit: Some(commit),
+        tag,
+        signer,
         ..TakenFrom::default()
-    };
+    }
+    .carrying(match reference {
+        GitRef::Commit(_) => VerificationLevel::Pin,
+        GitRef::None | GitRef::Tag(_) | GitRef::Branch(_) | GitRef::Bare(_) => VerificationLevel::Transport,
+    });
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }
 
@@ -124,18 +148,8 @@ pub(super) fn files(
     let remote = remote.map(|(key, value)| (format!("remote.{REMOTE}.{key}"), value.to_owned()));
     git.settings.pairs.extend(remote);
     git.remote = REMOTE;
-    let commit = git.fetch_commit(reference)?;
-    paths
-        .iter()
-        .map(|(path, limit)| {
-            let named = format!("{commit}:{path}");
-            if !git.finish(&["cat-file", "-e", &named], MAX_LISTING)?.ok {
-                return Ok(None);
-            }
-            let found = git.finish(&["cat-file", "blob", &named], *limit + 1)?;
-            Ok(found.ok.then_some(found.stdout))
-        })
-        .collect()
+    let (commit, _) = git.fetch_commit(reference)?;
+    paths.iter().map(|(path, limit)| git.file(&commit, path, *limit)).collect()
 }
 
 /// Name of the remote that parts of a repository are fetched from.
@@ -303,16 +317,27 @@ impl<'a> Git<'a> {
         if finished.ok { Ok(finished.stdout) } else { Err(self.explain(&finished.stderr)) }
     }
 
-    fn fetch_commit(&self, reference: &GitRef) -> Result<String, WireError> {
+    /// One file of a commit, with at most `limit` bytes; `None` when it is not there.
+    fn file(&self, commit: &str, path: &str, limit: u64) -> Result<Option<Vec<u8>>, WireError> {
+        let named = format!("{commit}:{path}");
+        if !self.finish(&["cat-file", "-e", &named], MAX_LISTING)?.ok {
+            return Ok(None);
+        }
+        let found = self.finish(&["cat-file", "blob", &named], limit + 1)?;
+        Ok(found.ok.then_some(found.stdout))
+    }
+
+    /// The commit, and the tag that named it, if it was one.
+    fn fetch_commit(&self, reference: &GitRef) -> Result<(String, Option<String>), WireError> {
         let wanted = match reference {
-            GitRef::Commit(id) => return self.fetch_id(id),
+            GitRef::Commit(id) => return Ok((self.fetch_id(id)?, None)),
             GitRef::None => "HEAD".to_owned(),
             GitRef::Tag(name) => format!("refs/tags/{name}"),
             GitRef::Branch(name) => format!("refs/heads/{name}"),
             GitRef::Bare(name) => self.qualify(name)?,
         };
         self.run(&["fetch", "--depth=1", "--no-tags", "--quiet", "--", self.remote, &wanted])?;
-        self.fetched_commit()
+        Ok((self.fetched_commit()?, wanted.strip_prefix("refs/tags/").map(str::to_owned)))
     }
 
     /// A server may refuse to hand out a bare commit; then everything is fetched and the commit is looked for.

@@ -1,8 +1,9 @@
 //! Reading a body: bounded while it comes, in time, and hashed.
 
-use std::io::{Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 
+use gsd_proto::{Code, WireError};
 use gsdd_core::source::Pin;
 use reqwest::Url;
 use reqwest::header::CONTENT_ENCODING;
@@ -28,6 +29,22 @@ pub(crate) struct Downloaded {
     pub(crate) sha512: Pin,
     /// 64 hexadecimal digits.
     pub(crate) sha256: String,
+}
+
+impl Downloaded {
+    /// All bytes; the file is at its beginning again afterwards.
+    ///
+    /// # Errors
+    /// The temporary file can't be read.
+    pub(crate) fn whole(&mut self) -> Result<Vec<u8>, WireError> {
+        let failed =
+            |error: std::io::Error| WireError::new(Code::IoFailed, format!("reading the archive: {error}"));
+        let mut bytes = Vec::new();
+        self.file.rewind().map_err(failed)?;
+        self.file.read_to_end(&mut bytes).map_err(failed)?;
+        self.file.rewind().map_err(failed)?;
+        Ok(bytes)
+    }
 }
 
 /// An archive while it comes.

@@ -11,7 +11,7 @@ use gsdd_core::source::oci::{
     Challenge, Layer, MANIFEST_TYPES, MAX_MANIFEST, is_beside, layer_of, read_challenge,
 };
 use gsdd_core::text::shown;
-use gsdd_core::trust::sha256;
+use gsdd_core::trust::{VerificationLevel, sha256};
 use reqwest::Url;
 use reqwest::header::{HeaderValue, WWW_AUTHENTICATE};
 use serde::Deserialize;
@@ -48,7 +48,11 @@ pub(super) fn fetch(
         reference: Some(format!("oci://{host}/{repository}@{found}")),
         manifest_digest: Some(found),
         ..TakenFrom::default()
-    };
+    }
+    .carrying(match digest {
+        Some(_) => VerificationLevel::Pin,
+        None => VerificationLevel::Digest,
+    });
     Ok(Fetched { tree, recorded: recorded.to_owned(), from })
 }
 

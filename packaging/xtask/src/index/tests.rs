@@ -21,7 +21,8 @@ fn what_is_built_is_served_installed_and_updated() {
     run(&["config", "set", "registries.ours", &server.url("/index/")]).succeeds();
     run(&["install", "acme-lint@ours", "--yes"]).succeeds().prints("acme-lint 1.0.0");
     run(&["install", "acme-log@ours", "--yes"]).succeeds();
-    let publisher = Publisher { name: Some("Acme".to_owned()), key: Some(format!("RW{}", "x".repeat(54))) };
+    let signer = gsd_tests::MinisignKey::new();
+    let publisher = Publisher { name: Some("Acme".to_owned()), key: Some(signer.public()) };
     drop(lint.with("version", "1.1.0".into()).with("compatVersions", json!({"1.0.0": ">=1.6.0"})));
     assert_eq!(build(&bundles, &out, None, Some(&publisher)).unwrap(), ["acme-lint 1.1.0"]);
     run(&["update", "acme-lint", "--yes"]).succeeds().prints("acme-lint 1.1.0");
@@ -30,6 +31,17 @@ fn what_is_built_is_served_installed_and_updated() {
         (&resolved["data"]["publisher"], &resolved["data"]["title"]),
         (&json!("Acme"), &json!("Title of acme-lint"))
     );
+    // What is signed afterwards is taken along, if it is signed by that key.
+    let archive = out.join("archives/acme-lint-1.1.0.tgz");
+    let signature = out.join("archives/acme-lint-1.1.0.tgz.minisig");
+    gsd_tests::put(&signature, gsd_tests::MinisignKey::new().sign(&bytes_of(&archive), ""));
+    let refused = build(&bundles, &out, None, None).unwrap_err().to_string();
+    assert!(refused.contains("acme-lint-1.1.0.tgz.minisig"), "{refused}");
+    gsd_tests::put(&signature, signer.sign(&bytes_of(&archive), "timestamp:1"));
+    assert_eq!(build(&bundles, &out, None, None).unwrap(), ["acme-lint 1.1.0 signed"]);
+    assert_eq!(build(&bundles, &out, None, None).unwrap(), Vec::<String>::new(), "the same again");
+    let inspected = run(&["inspect", "acme-lint@ours", "--json"]).succeeds().json();
+    assert_eq!(inspected["data"]["level"], json!("signature"), "{inspected}");
     drop(other.with_file("more.md", "more"));
     let refused = build(&bundles, &out, None, None).unwrap_err().to_string();
     assert!(refused.contains("what is published does not change"), "{refused}");

@@ -11,7 +11,7 @@ use super::super::spec::{PathStyle, SourceSpec};
 use super::{FORMAT, IndexName, MAX_ENTRY_BYTES, check_format};
 use crate::bundle::RelPath;
 use crate::json;
-use crate::trust::ContentHash;
+use crate::trust::{ContentHash, PublisherKey, PublisherSignature};
 use crate::version::{EngineRange, HostVersion};
 
 /// Most versions of one entry.
@@ -57,6 +57,9 @@ pub struct Version {
     pub integrity: Option<Pin>,
     /// Hash of the bundle.
     pub content_hash: ContentHash,
+    /// The publisher's signature in the format of minisign, not verified: over the archive, or over the line of
+    /// `contentHash` for another source.
+    pub signature: Option<String>,
     /// `engines.gsd` of its manifest.
     pub engines_gsd: Option<String>,
     /// The publisher took it back, in these words.
@@ -232,7 +235,16 @@ impl Version {
     ) -> Option<Self> {
         let parsed = Semver::parse(version).ok()?;
         let version = version.to_owned();
-        Some(Self { version, origin, integrity, content_hash, engines_gsd: None, yanked: None, parsed })
+        Some(Self {
+            version,
+            origin,
+            integrity,
+            content_hash,
+            signature: None,
+            engines_gsd: None,
+            yanked: None,
+            parsed,
+        })
     }
 
     /// The same version with its `engines.gsd`.
@@ -253,6 +265,9 @@ impl Version {
             put("integrity", json!(integrity.as_str()));
         }
         put("contentHash", json!(self.content_hash.as_str()));
+        if let Some(signature) = &self.signature {
+            put("signature", json!(signature));
+        }
         if let Some(range) = &self.engines_gsd {
             put("engines", json!({"gsd": range}));
         }
@@ -274,18 +289,15 @@ fn publisher(raw: &Value, objections: &mut Vec<String>) -> Option<Publisher> {
     if raw.get("name").is_some_and(|name| !name.is_string()) {
         objections.push("/publisher/name is not a text".to_owned());
     }
-    let key = raw.get("key").and_then(Value::as_str).filter(|key| is_key(key)).map(str::to_owned);
+    let key = raw
+        .get("key")
+        .and_then(Value::as_str)
+        .filter(|key| PublisherKey::parse(key).is_ok())
+        .map(str::to_owned);
     if raw.contains_key("key") && key.is_none() {
         objections.push("/publisher/key is no public key of minisign".to_owned());
     }
     Some(Publisher { name, key })
-}
-
-/// 42 bytes in base64, of which the first two are `Ed`.
-fn is_key(raw: &str) -> bool {
-    raw.len() == 56
-        && raw.starts_with("RW")
-        && raw.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
 }
 
 fn compat_versions(raw: Option<&Value>, objections: &mut Vec<String>) -> Vec<(String, String)> {
@@ -341,6 +353,12 @@ fn version(row: &Value) -> Result<Version, &'static str> {
     let content_hash = text("contentHash")
         .and_then(|hash| ContentHash::parse(hash).ok())
         .ok_or("`contentHash` is no content hash")?;
+    let signature = match row.get("signature") {
+        None => None,
+        Some(Value::String(text)) if PublisherSignature::read(text.as_bytes()).is_ok() => Some(text.clone()),
+        // Left out, not taken as unsigned.
+        Some(_) => return Err("`signature` is no signature of minisign"),
+    };
     let engines_gsd = match row.get("engines") {
         None => None,
         Some(Value::Object(engines)) => match engines.get("gsd") {
@@ -357,7 +375,7 @@ fn version(row: &Value) -> Result<Version, &'static str> {
         Some(_) => return Err("`yanked` is neither true, false nor a reason"),
     };
     let made = Version::new(name, origin, integrity, content_hash).ok_or("`version` is no full version")?;
-    Ok(Version { engines_gsd, yanked, ..made })
+    Ok(Version { signature, engines_gsd, yanked, ..made })
 }
 
 fn names_archive(path: &str) -> bool {

@@ -32,7 +32,7 @@ pub fn schema() -> Value {
                     "key": {
                         "description": "Public key of minisign, the second line of its file",
                         "type": "string",
-                        "pattern": "^RW[A-Za-z0-9+/]{54}$"
+                        "pattern": "^RW[Q-T][A-Za-z0-9+/]{53}$"
                     }
                 }
             },
@@ -75,6 +75,12 @@ pub fn schema() -> Value {
                         "description": "Hash of the bundle: `gsdctl hash DIR`",
                         "type": "string",
                         "pattern": DIGEST
+                    },
+                    "signature": {
+                        "description": "Signature of minisign, all four lines of its file: over the archive, or, where there is a source instead, over the content hash and a line feed",
+                        "type": "string",
+                        "maxLength": 4096,
+                        "pattern": "^untrusted comment:.*\n[A-Za-z0-9+/=]+\r?\ntrusted comment: .*\n[A-Za-z0-9+/=]+\r?\n?$"
                     },
                     "engines": {"type": "object", "properties": {"gsd": {"type": "string", "minLength": 1}}},
                     "yanked": {

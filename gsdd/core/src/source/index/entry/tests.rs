@@ -7,6 +7,12 @@ use crate::source::Pin;
 
 const HOST: HostVersion = HostVersion::new(1, 10, 0);
 
+const KEY: &str = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
+const SIGNATURE: &str = "untrusted comment: signature from minisign secret key\n\
+    RUQf6LRCGA9i559r3g7V1qNyJDApGip8MfqcadIgT9CuhV3EMhHoN1mGTkUidF/z7SrlQgXdy8ofjb7bNJJylDOocrCo8KLzZwo=\n\
+    trusted comment: timestamp:1556193335\tfile:test\n\
+    y/rUw2y8/hOUYjZU71eHp/Wo1KZ40fGy2VJEDl34XMJM+TX48Ss/17u3IvIfbVR1FkZZSNCisQbuQY+bHwhEBg==\n";
+
 fn hash() -> String {
     Pin::of(b"x").as_str().to_owned()
 }
@@ -103,7 +109,7 @@ fn samples() -> Vec<(Value, bool)> {
     let plain = |more: Value| entry(&json!({}), &[row("1.0.0", &more)]);
     let sha256 = format!("sha256-{}=", "A".repeat(43));
     let commit = format!("git+https://h.example/r#{}", "0".repeat(40));
-    let key = format!("RW{}", "x".repeat(54));
+    let key = KEY;
     let good = [
         entry(&json!({}), &[]),
         plain(json!({})),
@@ -114,6 +120,8 @@ fn samples() -> Vec<(Value, bool)> {
             json!({"archive": null, "integrity": null, "source": format!("oci://h.example/a@sha256:{}", "0".repeat(64))}),
         ),
         plain(json!({"engines": {"gsd": ">=1.6"}, "yanked": true})),
+        plain(json!({"signature": SIGNATURE})),
+        plain(json!({"signature": SIGNATURE.trim_end()})),
         plain(json!({"engines": {"node": 5}, "yanked": false, "later": [1]})),
         entry(
             &json!({"title": "t", "publisher": {"name": "Acme", "key": key}, "compatVersions": {"1.0.0": "1"}}),
@@ -136,12 +144,17 @@ fn samples() -> Vec<(Value, bool)> {
         plain(json!({"archive": null, "integrity": null, "source": "https://h.example/a.tgz"})),
         plain(json!({"contentHash": null})),
         plain(json!({"contentHash": "sha512-x"})),
+        plain(json!({"signature": ""})),
+        plain(json!({"signature": true})),
+        plain(json!({"signature": "RWxx"})),
+        plain(json!({"signature": SIGNATURE.lines().take(3).collect::<Vec<_>>().join("\n")})),
         plain(json!({"engines": []})),
         plain(json!({"engines": {"gsd": 1}})),
         plain(json!({"yanked": 1})),
         entry(&json!({"title": 1}), &[]),
         entry(&json!({"publisher": "Acme"}), &[]),
         entry(&json!({"publisher": {"key": "x"}}), &[]),
+        entry(&json!({"publisher": {"key": format!("RWx{}", "x".repeat(53))}}), &[]),
         entry(&json!({"compatVersions": {"1.0.0": 1}}), &[]),
         entry(&json!({"compatVersions": []}), &[]),
         entry(&json!({"versions": {}}), &[]),
