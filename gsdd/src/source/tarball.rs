@@ -1,6 +1,7 @@
 //! An archive behind an https URL.
 
 use gsd_proto::WireError;
+use gsdd_core::policy::Errand;
 use gsdd_core::source::SourceKind;
 use gsdd_core::source::url::SourceUrl;
 
@@ -16,7 +17,8 @@ pub(super) fn fetch(
     recorded: &str,
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
-    let mut got = caller.http()?.download(&Request::new(url, Limits::archive()), &caller.workspace)?;
+    let request = Request { errand: Errand::Tarball, ..Request::new(url, Limits::archive()) };
+    let mut got = caller.http()?.download(&request, &caller.workspace)?;
     let digest = caller.judge_archive(SourceKind::Tarball, &got.sha512)?;
     let tree = archive::unpack(&mut got.file, got.bytes, Container::of_name(&parts.path), &caller.watch)?;
     let mut from_url = got.final_url;
