@@ -37,13 +37,8 @@ pub(super) fn judge_staged(
     judge_level(&policy, staged.id.as_str(), level(snapshot, staged))?;
     judge_classes(&policy, staged)?;
     if blanket {
-        policy.judge_blanket().map_err(|objection| {
-            refused(Code::PolicyYesForbidden, format!("nobody looked at what {} runs", staged.id), &objection)
-                .with_fix(
-                    format!("agree to exactly what was shown: --consent {}", staged.consent_digest),
-                    &[],
-                )
-        })?;
+        let what = format!("nobody looked at what {} runs", staged.id);
+        policy.judge_blanket().map_err(|objection| refused(Code::PolicyYesForbidden, what, &objection))?;
     }
     Ok(())
 }
