@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use gsdd_core::compose::{FragmentRead, ManifestRead};
 use gsdd_core::manifest::{Assessed, assess};
@@ -13,7 +14,8 @@ use gsdd_core::registry::HostContract;
 
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{self, BundleTree, Reading};
-use crate::fs::stamp::Stamp;
+use crate::fs::stamp::{Stamp, unsettled_until};
+use crate::lifecycle::{digest_of, facts_of};
 use crate::store::Objects;
 
 /// A bundle never has more entries than the content hash admits; this is far above what any real one has.
@@ -40,6 +42,16 @@ impl Declared {
 struct Hashed {
     stamps: Vec<(PathBuf, Stamp)>,
     hash: Result<String, String>,
+    /// The token of an agreement to this content; computed when the hash is not the agreed one.
+    digest: OnceLock<Option<String>>,
+    /// From when on the stamps alone prove nothing.
+    look_again: Option<Instant>,
+}
+
+impl Hashed {
+    fn is_settled(&self) -> bool {
+        self.look_again.is_none_or(|at| Instant::now() < at)
+    }
 }
 
 /// The cache.
@@ -83,25 +95,60 @@ impl Bundles {
 
     /// The content hash of a bundle as it is now.
     pub(crate) fn content_hash(&self, bundle: &Path) -> Result<String, String> {
+        self.hashed(bundle)?.hash.clone()
+    }
+
+    /// Whether a bundle has the content that was agreed to: `agreed` is its hash, and `fits` knows the token of the
+    /// agreement. A manifest whose keys were reordered says the same and has another hash.
+    ///
+    /// # Errors
+    /// When its files can't be read.
+    pub(crate) fn agrees(
+        &self,
+        bundle: &Path,
+        agreed: &str,
+        fits: impl Fn(&str) -> bool,
+    ) -> Result<bool, String> {
+        let hashed = self.hashed(bundle)?;
+        let hash = hashed.hash.as_ref().map_err(Clone::clone)?;
+        if hash == agreed {
+            return Ok(true);
+        }
+        let digest = hashed.digest.get_or_init(|| {
+            let tree = BundleTree::read(bundle, Reading::Installed).ok()?;
+            // What is read now has to be what was hashed.
+            (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
+        });
+        Ok(digest.as_deref().is_some_and(fits))
+    }
+
+    fn hashed(&self, bundle: &Path) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
-        if let Some(known) = known
+        if let Some(known) = known.filter(|known| known.is_settled())
             && bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
         {
-            return known.hash.clone();
+            return Ok(known);
         }
         // Stamps first: a change while reading makes the next comparison differ.
         let stamps =
             bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
+        let look_again = unsettled_until(stamps.iter().map(|(_, stamp)| stamp));
         let hash = BundleTree::read(bundle, Reading::Installed)
             .map(|tree| tree.content_hash().as_str().to_owned())
             .map_err(|refusal| refusal.to_string());
-        lock(&self.hashed).insert(bundle.to_owned(), Arc::new(Hashed { stamps, hash: hash.clone() }));
-        hash
+        let hashed = Arc::new(Hashed { stamps, hash, digest: OnceLock::new(), look_again });
+        lock(&self.hashed).insert(bundle.to_owned(), Arc::clone(&hashed));
+        Ok(hashed)
     }
 
     /// What every file of a bundle looked like when its content hash was computed last.
     pub(crate) fn hash_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
         lock(&self.hashed).get(bundle).map(|hashed| hashed.stamps.clone()).unwrap_or_default()
+    }
+
+    /// When the content of a bundle has to be looked at again although its stamps are the same.
+    pub(crate) fn look_again(&self, bundle: &Path) -> Option<Instant> {
+        lock(&self.hashed).get(bundle).and_then(|hashed| hashed.look_again)
     }
 
     /// Proves that a bundle still has the agreed content and says where to run it from.
@@ -112,10 +159,10 @@ impl Bundles {
         &self,
         bundle: &Path,
         agreed: &str,
+        fits: impl Fn(&str) -> bool,
         objects: &Objects,
     ) -> Result<Runnable, NotRunnable> {
-        let now = self.content_hash(bundle).map_err(NotRunnable::Unreadable)?;
-        if now != agreed {
+        if !self.agrees(bundle, agreed, fits).map_err(NotRunnable::Unreadable)? {
             return Err(NotRunnable::Changed);
         }
         if !objects.has(agreed) {

@@ -218,7 +218,7 @@ impl Engine {
         let locked = || -> Result<bool, WireError> {
             let _own = self.exclusive()?;
             lifecycle::settle(self);
-            if !snapshot.is_fresh() || !self.still_follows(root, id, taken) {
+            if !snapshot.looks_the_same() || !self.still_follows(root, id, taken) {
                 return Ok(false);
             }
             let _upstream = self.lock(root)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, Scope};
 use gsdd_core::consent::ConsentStore;
@@ -29,6 +30,8 @@ pub(crate) struct Scan {
     pub(crate) changed_stamps: Vec<(PathBuf, Stamp)>,
     /// The same for bundles with the agreed content.
     pub(crate) agreed_stamps: Vec<(PathBuf, Stamp)>,
+    /// When those have to be gathered again although they look the same.
+    pub(crate) look_again: Option<Instant>,
 }
 
 /// One bundle that was found.
@@ -83,6 +86,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         stamps: Vec::new(),
         changed_stamps: Vec::new(),
         agreed_stamps: Vec::new(),
+        look_again: None,
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
@@ -96,8 +100,14 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         // The verdict depends on the whole content: any file may bring it back, or lose it.
         match found.consent {
             ConsentVerdict::Changed => scan.changed_stamps.extend(bundles.hash_stamps(&found.bundle)),
-            ConsentVerdict::Granted => scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle)),
-            ConsentVerdict::NotNeeded | ConsentVerdict::Missing | ConsentVerdict::Revoked => {}
+            ConsentVerdict::Granted | ConsentVerdict::NotNeeded if found.agreed.is_some() => {
+                scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle));
+                scan.look_again = scan.look_again.max(bundles.look_again(&found.bundle));
+            }
+            ConsentVerdict::Granted
+            | ConsentVerdict::NotNeeded
+            | ConsentVerdict::Missing
+            | ConsentVerdict::Revoked => {}
         }
     }
     scan.stamps = stamps;
@@ -201,17 +211,29 @@ fn consented(
 ) -> (ConsentVerdict, Option<String>) {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
+    let fits = |digest: &str| taken.is_some_and(|taken| taken.fits(digest));
     if root.root.scope == Scope::Global {
-        let agreed = taken.filter(|_| !revoked).map(|taken| taken.content_hash.clone());
-        return (if revoked { ConsentVerdict::Revoked } else { ConsentVerdict::NotNeeded }, agreed);
+        return match taken.filter(|_| !revoked).map(|taken| &taken.content_hash) {
+            None if revoked => (ConsentVerdict::Revoked, None),
+            None => (ConsentVerdict::NotNeeded, None),
+            Some(agreed) => match bundles.agrees(bundle, agreed, fits) {
+                Ok(true) => (ConsentVerdict::NotNeeded, Some(agreed.clone())),
+                Ok(false) | Err(_) => (ConsentVerdict::Changed, None),
+            },
+        };
     }
     match consent.find(consent_root, dir_name) {
         None if revoked => (ConsentVerdict::Revoked, None),
         None => (ConsentVerdict::Missing, None),
-        Some(record) => match bundles.content_hash(bundle) {
-            Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
-            _ => (ConsentVerdict::Changed, None),
-        },
+        Some(record) => {
+            let agreed = record.content_hash.as_str();
+            // Our token stands for the content of our record, not for that of somebody else's.
+            let ours = taken.is_some_and(|taken| taken.content_hash == agreed);
+            match bundles.agrees(bundle, agreed, |digest| ours && fits(digest)) {
+                Ok(true) => (ConsentVerdict::Granted, Some(agreed.to_owned())),
+                Ok(false) | Err(_) => (ConsentVerdict::Changed, None),
+            }
+        }
     }
 }
 

@@ -8,11 +8,11 @@ use gsdd_core::ids::CapabilityId;
 use gsdd_core::json;
 use gsdd_core::manifest::assess;
 use gsdd_core::text::shown;
-use gsdd_core::trust::{Disclosure, DisclosureLine, consent_digest, disclosure_signature};
+use gsdd_core::trust::{Disclosure, DisclosureLine, disclosure_signature};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::stage::facts_of;
+use super::stage::{digest_of, facts_of};
 use super::{obtain, remove};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::BundleTree;
@@ -101,11 +101,12 @@ fn seen(
     let mut disclosure = Disclosure::collect(&manifest);
     disclosure.add_documents(tree.files.keys().map(String::as_str));
     let content_hash = tree.content_hash();
+    let facts = facts_of(tree);
     let signature = disclosure_signature(&manifest);
     Inspected {
         problems,
-        consent_digest: consent_digest(&content_hash, &signature, &disclosure),
-        disclosure: disclosure.lines(&facts_of(tree)),
+        consent_digest: digest_of(tree, &facts),
+        disclosure: disclosure.lines(&facts),
         content_hash: content_hash.as_str().to_owned(),
         signature,
         files: tree.files.len() as u64,

@@ -40,7 +40,7 @@ pub(crate) use reconcile::{
 pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove, removal_root, removed_with};
 pub(crate) use revoke::plan_revoke;
-pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
+pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, digest_of, facts_of, stage};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};
 pub(crate) use switch::{Switching, plan_switching};
 pub(crate) use targets::{detected, host_places};

@@ -193,7 +193,7 @@ pub(crate) fn stage(
     refuse_missing_files(&id, &disclosure, &tree)?;
     let content_hash = tree.content_hash();
     let signature = disclosure_signature(&manifest.raw);
-    let copied = consent_digest(&content_hash, &signature, &disclosure);
+    let copied = digest_of(&tree, &facts);
     Ok(Staged {
         ctx: request.ctx.clone(),
         consent_digest: match &linked {
@@ -374,9 +374,15 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
     error
 }
 
-pub(super) fn facts_of(tree: &BundleTree) -> FileFacts {
+pub(crate) fn facts_of(tree: &BundleTree) -> FileFacts {
     let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
     FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect() }
+}
+
+/// What an agreement to `tree` names.
+pub(crate) fn digest_of(tree: &BundleTree, facts: &FileFacts) -> String {
+    let manifest = tree.file("capability.json").map(|file| file.bytes.as_slice());
+    consent_digest(manifest, facts, tree.folders.iter().map(String::as_str))
 }
 
 /// A declared script that is not there would fail on each tool call.

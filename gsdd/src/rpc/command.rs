@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use gsd_proto::api::command::{LaunchPlan, McpResolve, McpResolveParams, Resolve, ResolveParams};
 use gsd_proto::{Code, Context, WireError};
-use gsdd_core::compose::{LedgerState, Scope};
+use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
 use gsdd_core::policy::SurfaceClass;
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
@@ -57,6 +57,11 @@ fn resolve_command(
     params: &ResolveParams,
 ) -> Result<LaunchPlan, WireError> {
     let family = snapshot.composition.registry.family(&params.family).ok_or_else(|| {
+        if let Some(overlay) =
+            snapshot.overlays.iter().find(|overlay| is_out_of_service(overlay, &params.family))
+        {
+            return inactive(snapshot, &overlay.dir_name);
+        }
         let known: Vec<&str> = snapshot
             .composition
             .registry
@@ -151,6 +156,30 @@ fn resolve_server(
     Ok(launch)
 }
 
+/// Whether a bundle would bring the command if it were composed.
+fn is_out_of_service(overlay: &Overlay, family: &str) -> bool {
+    let manifest = overlay.manifest.as_deref().filter(|_| !overlay.accepted);
+    manifest.is_some_and(|manifest| manifest.commands.iter().any(|command| command.family == family))
+}
+
+fn inactive(snapshot: &Snapshot, id: &str) -> WireError {
+    let skip = snapshot.composition.skips.iter().find(|skip| skip.id == id);
+    let found = |overlay: &&Overlay| skip.is_some_and(|skip| skip.scope == overlay.scope);
+    let consent = snapshot.overlays.iter().filter(|overlay| overlay.dir_name == id).find(found);
+    let code = match consent.map(|overlay| overlay.consent) {
+        Some(ConsentVerdict::Changed) => Code::ConsentStale,
+        Some(ConsentVerdict::Revoked) => Code::ConsentRevoked,
+        Some(ConsentVerdict::Missing) => Code::ConsentRequired,
+        Some(ConsentVerdict::NotNeeded | ConsentVerdict::Granted) | None => Code::NotFound,
+    };
+    let error = WireError::new(code, format!("{} does not run here", shown(id)));
+    match skip {
+        Some(skip) => error.caused_by(skip.text()),
+        None => error,
+    }
+    .with_fix("see what is installed", &["gsdctl", "list"])
+}
+
 /// The installed bundle of a capability, with the agreed bytes, for something of this class that is about to run.
 pub(super) fn verified<'a>(
     engine: &Engine,
@@ -159,14 +188,7 @@ pub(super) fn verified<'a>(
     class: SurfaceClass,
     id: &str,
 ) -> Result<(&'a Overlay, Runnable), WireError> {
-    let overlay = snapshot.accepted(id).ok_or_else(|| {
-        let error = WireError::new(Code::NotFound, format!("{} is not active here", shown(id)));
-        match snapshot.composition.skips.iter().find(|skip| skip.id == id) {
-            Some(skip) => error.caused_by(skip.text()),
-            None => error,
-        }
-        .with_fix("see what is installed", &["gsdctl", "list"])
-    })?;
+    let overlay = snapshot.accepted(id).ok_or_else(|| inactive(snapshot, id))?;
     let policy = engine.policy(ctx, &snapshot.project_root);
     policy.judge_use(class, overlay.scope).map_err(|objection| {
         let what = format!("the {} of {} do not run here", class.words(), shown(id));
@@ -186,8 +208,10 @@ pub(super) fn verified<'a>(
         )
         .with_fix("install it again, to see what it runs and to agree", &[])
     })?;
-    let runnable =
-        engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()).map_err(|problem| {
+    let runnable = engine
+        .bundles()
+        .runnable(&overlay.bundle, agreed, |digest| snapshot.fits(overlay, digest), engine.objects())
+        .map_err(|problem| {
             let code = match problem {
                 NotRunnable::Changed => Code::ConsentStale,
                 NotRunnable::Unreadable(_) | NotRunnable::Store(_) => Code::IoFailed,

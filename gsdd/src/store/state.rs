@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gsdd_core::projection::HookEntry;
 use gsdd_core::projection::edit::Undo;
 use gsdd_core::runtime::WiringScope;
-use gsdd_core::trust::ContentHash;
+use gsdd_core::trust::{ContentHash, link_digest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -110,6 +110,15 @@ impl Taken {
     /// The folder that is followed now.
     pub(crate) fn link(&self) -> Option<&Linked> {
         self.linked.as_ref().filter(|_| self.revoked_at.is_none())
+    }
+
+    /// Whether this is an agreement to the content that `digest` names, however its manifest is spelled.
+    pub(crate) fn fits(&self, digest: &str) -> bool {
+        let named = match &self.linked {
+            Some(linked) => link_digest(digest, &linked.path.to_string_lossy()),
+            None => digest.to_owned(),
+        };
+        self.revoked_at.is_none() && self.consent_digest == named
     }
 
     /// Whether this is an agreement to `content` that was not taken back.
