@@ -89,7 +89,7 @@ fn t160_a_project_can_only_tighten() {
 }
 
 #[test]
-fn a_blanket_yes_can_be_forbidden_and_the_digest_still_works() {
+fn t182_a_blanket_yes_can_be_forbidden_and_the_digest_still_works() {
     let world = world();
     let bundle = world.bundle("acme-lint").with_refusal();
     policy(&world, "[consent]\nyes = false\n");

@@ -29,7 +29,7 @@ mod wiring;
 pub(crate) use inspect::{InspectWish, Inspected, inspect};
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use link::ctx_of;
-pub(crate) use obtain::caller;
+pub(crate) use obtain::{asking, caller};
 pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;
 pub(crate) use permitted::{judge_removal, judge_unattended, missing_required, resting};

@@ -72,16 +72,27 @@ pub(crate) fn caller<'a>(
     project_root: &Path,
     cancel: CancellationToken,
 ) -> Result<Caller<'a>, WireError> {
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+    let caller = asking(engine, ctx, project_root, cancel);
+    crate::fs::atomic::private_folder(&caller.workspace).map_err(|error| {
         WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-            .at_file(&workspace)
+            .at_file(&caller.workspace)
             .with_fix("make that folder writable for you, then run the same command again", &[])
     })?;
+    Ok(caller)
+}
+
+/// A caller who only asks what is allowed: nothing is written, so nothing can be fetched.
+pub(crate) fn asking<'a>(
+    engine: &Engine,
+    ctx: &'a Context,
+    project_root: &Path,
+    cancel: CancellationToken,
+) -> Caller<'a> {
+    let workspace = engine.places().state.join("fetch");
     let config_file = user_config::path(ctx, &engine.places().user_home);
-    Ok(Caller::new(ctx, workspace, Watch::new(cancel))
+    Caller::new(ctx, workspace, Watch::new(cancel))
         .at_home(engine.base().gsd_version(), config_file)
-        .judged_by(engine.policy(ctx, project_root)))
+        .judged_by(engine.policy(ctx, project_root))
 }
 
 /// Where a source has several versions and the one it gave does not run here, the one that its author names for this
@@ -138,7 +149,7 @@ pub(super) fn judge_recorded(
     recorded: &str,
     project_root: &Path,
 ) -> Result<(), WireError> {
-    let caller = caller(engine, ctx, project_root, CancellationToken::new())?;
+    let caller = asking(engine, ctx, project_root, CancellationToken::new());
     match source::resolve::judge_record(recorded, &caller) {
         // Where a colleague has it from does not have to be configured here.
         Err(error) if &*error.code == Code::NotFound.name() => Ok(()),

@@ -149,7 +149,13 @@ pub(crate) fn resting(policy: &Policy, manifest: &serde_json::Value, scope: Scop
     let objections = brings.filter_map(|class| Some((class, policy.judge_use(class, scope).err()?)));
     objections
         .map(|(class, objection)| {
-            format!("its {} do not run: {} ({})", class.words(), objection.why, objection.rule.place)
+            let what = match class {
+                SurfaceClass::Hooks | SurfaceClass::Commands | SurfaceClass::GateCommands => "do not run",
+                SurfaceClass::McpServers | SurfaceClass::ReviewerLanes => {
+                    "may not run, and what others start without us goes on until it is removed"
+                }
+            };
+            format!("its {} {what}: {} ({})", class.words(), objection.why, objection.rule.place)
         })
         .collect()
 }

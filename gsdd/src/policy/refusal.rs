@@ -1,13 +1,13 @@
 //! What a caller is told when a rule objects: what, by which rule, and where that stands.
 
 use gsd_proto::{Code, WireError};
-use gsdd_core::policy::Objection;
+use gsdd_core::policy::{Key, Objection};
 
 /// The refusal of `what`, with the place of the rule.
 pub(crate) fn refused(code: Code, what: impl Into<String>, objection: &Objection) -> WireError {
     let rule = &objection.rule;
     let key = rule.key.name();
-    let why = if objection.why.contains(key) || rule.place.line.is_none() {
+    let why = if rule.key == Key::File || objection.why.contains(key) {
         objection.why.clone()
     } else {
         format!("`{key}`: {}", objection.why)

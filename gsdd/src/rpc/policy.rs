@@ -6,7 +6,7 @@ use gsd_proto::WireError;
 use gsd_proto::api::policy::{
     Check, CheckParams, CheckResult, FileRow, Objection, Origin, Setting, Show, ShowParams, ShowResult,
 };
-use gsdd_core::policy::{Key, Place, Says};
+use gsdd_core::policy::{Door, Key, Place, Says};
 use gsdd_core::text::shown_up_to;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
@@ -73,7 +73,7 @@ async fn check(app: Arc<App>, params: CheckParams) -> Result<CheckResult, WireEr
     let project = engine.project_of(&params.ctx);
     let snapshot = engine.snapshot(&project).await?;
     let spec = source::parse(&params.spec)?;
-    let caller = lifecycle::caller(engine, &params.ctx, &project, CancellationToken::new())?;
+    let caller = lifecycle::asking(engine, &params.ctx, &project, CancellationToken::new());
     let objection = source::resolve::objection(&spec, &caller)?;
     let refusal = match objection {
         Some(objection) => Some(Objection {
@@ -95,6 +95,7 @@ async fn check(app: Arc<App>, params: CheckParams) -> Result<CheckResult, WireEr
                 format!("it must not bring {}", words.join(", "))
             }
             Says::Blanket(false) => "`--yes` is no agreement".to_owned(),
+            Says::Unusable { what, door: Door::File | Door::Blanket | Door::Executable(_) } => what.clone(),
             _ => return None,
         };
         Some(Objection { key: rule.key.name().to_owned(), reason, origin: Some(origin(&rule.place)) })

@@ -288,9 +288,7 @@ impl Reader<'_> {
     }
 
     fn sources(&mut self, key: Key, value: &Item<'_>, says: impl Fn(Vec<Matcher>) -> Says) {
-        const MUST_BE: &str = "a list of entries such as \"host:forge.example\", \"host:.corp.example\", \
-                               \"repository:forge.example/acme\", \"npm:@acme\", \"registry:corp\", \
-                               \"oci:ghcr.io/acme\" and \"kind:local\"";
+        const MUST_BE: &str = "a list of entries such as \"host:forge.example\", \"repository:forge.example/acme\" and \"kind:local\"";
         if let Some(entries) = self.list(key, value, MUST_BE, Matcher::parse) {
             self.say(key, value.span().start, says(entries));
         }

@@ -314,6 +314,8 @@ fn managed_settings_mean_the_same_or_close_the_door() {
         ],
     );
     check("strictKnownMarketplaces = []", &[], &["./x", "npm:x"]);
+    let folder = machine("strictKnownMarketplaces = [{source = \"directory\", path = \"/srv/caps\"}]");
+    assert_eq!(folder.unknown()[0].key, "strictKnownMarketplaces: path = /srv/caps, source = directory");
     check(
         "blockedMarketplaces = [{source = \"github\", repo = \"evil/caps\", ref = \"v1\"}]",
         &["git+https://github.com/acme/caps"],

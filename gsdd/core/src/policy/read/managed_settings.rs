@@ -71,6 +71,8 @@ impl Reader<'_> {
                 Entry::Fits(matcher) => entries.push(matcher),
                 // An entry that allows nothing is on the safe side; one that denies nothing is not.
                 Entry::NoEqual(text) if key == Key::StrictKnownMarketplaces => {
+                    let told = format!("{}: {text}", key.name());
+                    self.unknown(&told, item.span().start, "it is not understood here, so it allows nothing");
                     entries.push(Matcher::NotUnderstood(text));
                 }
                 Entry::NoEqual(text) => {
