@@ -4,6 +4,9 @@
 
 use std::path::PathBuf;
 
+use gsd_proto::Context;
+use gsd_proto::api::capability::{Commit, CommitParams, Consent, Stage, StageParams};
+use gsd_proto::client::CallError;
 use gsd_tests::{Outcome, World, put, text_of, write_of};
 use serde_json::{Value, json};
 
@@ -101,7 +104,6 @@ fn t182_a_blanket_yes_can_be_forbidden_and_the_digest_still_works() {
     let words: Vec<&str> = command.split('·').next().unwrap().split_whitespace().collect();
     assert!(words.contains(&"--consent"), "{command}");
     run(&world, ["install"].into_iter().chain(words)).succeeds();
-    // A policy that is changed while a bundle waits for its agreement counts at the commit (T187).
     drop(bundle.with("version", json!("1.1.0")).with_file("hooks/refuse.sh", "#!/bin/sh\nexit 0\n"));
     run(&world, ["update", "acme-lint", "--yes"]).exits(4).says("gsdctl update acme-lint");
     assert_eq!(row(&world, "acme-lint")["version"], "1.0.0");
@@ -208,6 +210,37 @@ fn t187_a_policy_that_is_changed_counts_at_the_next_use() {
     let other = other.with_file("x.sh", "#!/bin/sh\n");
     run(&world, ["install", &other.spec(), "--yes"]).exits(4).says("acme-two brings commands");
     assert!(is_refused(&answer(&world)), "its hooks are not forbidden");
+}
+
+#[test]
+fn t187_a_policy_that_is_changed_while_a_bundle_waits_counts_at_the_commit() {
+    let world = world();
+    let bundle = world.bundle("acme-lint").with_refusal();
+    let _ = world.start_daemon();
+    let mut client = world.client();
+    let ctx = Context::new("t", world.project(), [("HOME".into(), world.home().into_os_string())]);
+    let staged = client
+        .call::<Stage>(&StageParams { ctx: ctx.clone(), spec: bundle.spec(), ..StageParams::default() })
+        .unwrap();
+    let params = CommitParams {
+        ctx,
+        ticket: staged.ticket,
+        consent: Some(Consent { digest: staged.consent_digest, blanket: false }),
+    };
+    for (text, code) in [
+        ("[sources]\ndeny = [\"kind:local\"]\n", "policy.source_blocked"),
+        ("[sources]\nmin_level = \"pin\"\n", "policy.level_too_low"),
+        ("[executable]\nforbid = [\"hooks\"]\n", "policy.executable_forbidden"),
+    ] {
+        policy(&world, text);
+        match client.call::<Commit>(&params) {
+            Err(CallError::Remote { error, .. }) => assert_eq!(&*error.code, code),
+            other => panic!("{code}: {other:?}"),
+        }
+        assert!(!world.path("home/.gsd/capabilities/acme-lint").exists(), "{code}");
+    }
+    policy(&world, "");
+    client.call::<Commit>(&params).unwrap();
 }
 
 #[test]
