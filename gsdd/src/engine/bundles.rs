@@ -114,12 +114,14 @@ impl Bundles {
         if hash == agreed {
             return Ok(true);
         }
-        let digest = hashed.digest.get_or_init(|| {
-            let tree = BundleTree::read(bundle, Reading::Installed).ok()?;
-            // What is read now has to be what was hashed.
-            (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
-        });
-        Ok(digest.as_deref().is_some_and(fits))
+        Ok(hashed.digest.get_or_init(|| self.digest(bundle, hash)).as_deref().is_some_and(fits))
+    }
+
+    /// The digest of a bundle that has the content hash `hash`, however its manifest is spelled.
+    pub(crate) fn digest(&self, bundle: &Path, hash: &str) -> Option<String> {
+        let tree = BundleTree::read(bundle, Reading::Installed).ok()?;
+        // What is read now has to be what was hashed.
+        (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
     }
 
     fn hashed(&self, bundle: &Path) -> Result<Arc<Hashed>, String> {

@@ -200,6 +200,7 @@ impl Engine {
             offline: true,
             integrity: None,
             link: true,
+            full: false,
             cancel: CancellationToken::new(),
         };
         let staged = match lifecycle::stage(self, snapshot, &request) {

@@ -43,6 +43,8 @@ pub(crate) struct Found {
     pub(crate) ledger: LedgerState,
     pub(crate) consent: ConsentVerdict,
     pub(crate) agreed: Option<String>,
+    /// Where its reviewer lane may send to.
+    pub(crate) destination: Option<String>,
     pub(crate) declared: Arc<Declared>,
 }
 
@@ -134,7 +136,8 @@ fn scan_root(
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
-        let (verdict, agreed) = consented(scan, root, &dir_name, &bundle, bundles, consent, consent_root);
+        let Agreed { verdict, content: agreed, destination } =
+            consented(scan, root, &dir_name, &bundle, bundles, consent, consent_root);
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -154,6 +157,7 @@ fn scan_root(
             ledger: state,
             consent: verdict,
             agreed,
+            destination,
             declared,
         });
     }
@@ -200,6 +204,20 @@ fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<Str
     shared_files::read_consent(&places.consent_store())
 }
 
+/// What was agreed to, against a bundle as it is.
+struct Agreed {
+    verdict: ConsentVerdict,
+    /// Content hash that may run.
+    content: Option<String>,
+    destination: Option<String>,
+}
+
+impl Agreed {
+    fn no(verdict: ConsentVerdict) -> Self {
+        Self { verdict, content: None, destination: None }
+    }
+}
+
 fn consented(
     scan: &Scan,
     root: &OverlayRoot,
@@ -208,32 +226,33 @@ fn consented(
     bundles: &Bundles,
     consent: &ConsentStore,
     consent_root: &str,
-) -> (ConsentVerdict, Option<String>) {
+) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
-    let fits = |digest: &str| taken.is_some_and(|taken| taken.fits(digest));
-    if root.root.scope == Scope::Global {
-        return match taken.filter(|_| !revoked).map(|taken| &taken.content_hash) {
-            None if revoked => (ConsentVerdict::Revoked, None),
-            None => (ConsentVerdict::NotNeeded, None),
-            Some(agreed) => match bundles.agrees(bundle, agreed, fits) {
-                Ok(true) => (ConsentVerdict::NotNeeded, Some(agreed.clone())),
-                Ok(false) | Err(_) => (ConsentVerdict::Changed, None),
+    let (fitting, recorded) = match (root.root.scope, consent.find(consent_root, dir_name)) {
+        (Scope::Global | Scope::FirstParty, _) => (ConsentVerdict::NotNeeded, None),
+        (Scope::Project, Some(record)) => (ConsentVerdict::Granted, Some(record)),
+        (Scope::Project, None) if revoked => return Agreed::no(ConsentVerdict::Revoked),
+        (Scope::Project, None) => return Agreed::no(ConsentVerdict::Missing),
+    };
+    let content = match (&recorded, taken) {
+        (Some(record), _) => record.content_hash.clone(),
+        (None, Some(_)) if revoked => return Agreed::no(ConsentVerdict::Revoked),
+        (None, Some(taken)) => taken.content_hash.clone(),
+        (None, None) => return Agreed::no(ConsentVerdict::NotNeeded),
+    };
+    // Our token and address stand for the content of our record, not for that of somebody else's.
+    let ours = taken.filter(|taken| taken.content_hash == content);
+    match bundles.agrees(bundle, &content, |digest| ours.is_some_and(|taken| taken.fits(digest))) {
+        Ok(true) => Agreed {
+            verdict: fitting,
+            content: Some(content),
+            destination: match ours {
+                Some(taken) => taken.destination.clone(),
+                None => recorded.and_then(|record| record.reviewer_host),
             },
-        };
-    }
-    match consent.find(consent_root, dir_name) {
-        None if revoked => (ConsentVerdict::Revoked, None),
-        None => (ConsentVerdict::Missing, None),
-        Some(record) => {
-            let agreed = record.content_hash.as_str();
-            // Our token stands for the content of our record, not for that of somebody else's.
-            let ours = taken.is_some_and(|taken| taken.content_hash == agreed);
-            match bundles.agrees(bundle, agreed, |digest| ours && fits(digest)) {
-                Ok(true) => (ConsentVerdict::Granted, Some(agreed.to_owned())),
-                Ok(false) | Err(_) => (ConsentVerdict::Changed, None),
-            }
-        }
+        },
+        Ok(false) | Err(_) => Agreed::no(ConsentVerdict::Changed),
     }
 }
 

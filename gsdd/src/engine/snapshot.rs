@@ -55,6 +55,8 @@ pub(crate) struct Overlay {
     pub(crate) consent: ConsentVerdict,
     /// Content hash that may run; `None` = nothing of it may.
     pub(crate) agreed: Option<String>,
+    /// Where its reviewer lane may send to.
+    pub(crate) destination: Option<String>,
     pub(crate) accepted: bool,
     pub(crate) manifest: Option<Arc<Manifest>>,
 }
@@ -216,6 +218,7 @@ fn overlay(found: Found, composition: &Composition, accepted: &HashSet<&str>) ->
         ledger: found.ledger,
         consent: found.consent,
         agreed: found.agreed,
+        destination: found.destination,
         accepted,
         manifest,
     }
@@ -315,6 +318,7 @@ impl Overlay {
             && self.ledger == other.ledger
             && self.consent == other.consent
             && self.agreed == other.agreed
+            && self.destination == other.destination
             && self.accepted == other.accepted
     }
 }

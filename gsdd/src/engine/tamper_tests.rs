@@ -56,7 +56,7 @@ impl Machine {
                 machine.objects().keep(&tree, &hash).unwrap();
                 taken.insert(
                     OwnState::taken_key(&place.dir, id),
-                    json!({"contentHash": hash.as_str(), "consentDigest": digest_of(&tree, &facts_of(&tree)),
+                    json!({"contentHash": hash.as_str(), "contentDigest": digest_of(&tree, &facts_of(&tree)),
                         "how": "installed", "at": "2026-01-01T00:00:00.000Z"}),
                 );
                 let record = ConsentRecord {

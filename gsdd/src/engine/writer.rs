@@ -506,9 +506,12 @@ impl Engine {
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
         for overlay in unseen {
             let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
+            let content_digest = self.0.bundles.digest(&overlay.bundle, &content_hash).unwrap_or_default();
             let taken = Taken {
                 content_hash,
                 consent_digest: String::new(),
+                content_digest,
+                destination: None,
                 how: "first-seen".to_owned(),
                 from: None,
                 blanket: false,

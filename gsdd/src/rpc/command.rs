@@ -12,7 +12,7 @@ use gsdd_core::policy::SurfaceClass;
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{register, wire};
 use crate::app::App;
@@ -43,9 +43,9 @@ async fn server(app: Arc<App>, params: McpResolveParams) -> Result<LaunchPlan, W
     blocking(move || resolve_server(&engine, &snapshot, &params)).await
 }
 
-pub(super) async fn blocking(
-    work: impl FnOnce() -> Result<LaunchPlan, WireError> + Send + 'static,
-) -> Result<LaunchPlan, WireError> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WireError> + Send + 'static,
+) -> Result<T, WireError> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| WireError::new(Code::Internal, error.to_string()))?
@@ -127,14 +127,27 @@ fn resolve_server(
                 format!("{} has no MCP server `{}`", shown(&params.id), shown(&params.server)),
             )
         })?;
-    let in_bundle =
-        |path: &str| runnable.folder.join(path).is_file() && !path.contains("..") && !path.starts_with('/');
-    let words = lifecycle::local_server(&config, &in_bundle).ok_or_else(|| {
+    let argv = words(&config, &runnable).ok_or_else(|| {
         WireError::new(
             Code::NotFound,
             format!("`{}` of {} starts no file of its bundle", shown(&params.server), shown(&params.id)),
         )
     })?;
+    let mut launch = plan(overlay, snapshot, &runnable, argv);
+    for (name, value) in config.get("env").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(value) = value.as_str() {
+            launch.env.insert(name.clone(), value.to_owned());
+        }
+    }
+    Ok(launch)
+}
+
+/// The command and arguments that a configuration declares, with the private copy in the place of each file of the
+/// bundle; `None` when it names none.
+pub(super) fn words(config: &Map<String, Value>, runnable: &Runnable) -> Option<Vec<String>> {
+    let in_bundle =
+        |path: &str| runnable.folder.join(path).is_file() && !path.contains("..") && !path.starts_with('/');
+    let words = lifecycle::local_server(config, &in_bundle)?;
     let mut argv: Vec<String> = words
         .into_iter()
         .map(|word| match word {
@@ -147,13 +160,7 @@ fn resolve_server(
         let started = super::hook::argv(Path::new(first));
         argv.splice(0..1, started);
     }
-    let mut launch = plan(overlay, snapshot, &runnable, argv);
-    for (name, value) in config.get("env").and_then(Value::as_object).into_iter().flatten() {
-        if let Some(value) = value.as_str() {
-            launch.env.insert(name.clone(), value.to_owned());
-        }
-    }
-    Ok(launch)
+    Some(argv)
 }
 
 /// Whether a bundle would bring the command if it were composed.
@@ -172,7 +179,8 @@ fn inactive(snapshot: &Snapshot, id: &str) -> WireError {
         Some(ConsentVerdict::Missing) => Code::ConsentRequired,
         Some(ConsentVerdict::NotNeeded | ConsentVerdict::Granted) | None => Code::NotFound,
     };
-    let error = WireError::new(code, format!("{} does not run here", shown(id)));
+    let what = if code == Code::NotFound { "is not active" } else { "does not run" };
+    let error = WireError::new(code, format!("{} {what} here", shown(id)));
     match skip {
         Some(skip) => error.caused_by(skip.text()),
         None => error,

@@ -17,6 +17,7 @@ mod manifest;
 mod policy;
 mod register;
 mod registry;
+mod reviewer;
 mod runtime;
 mod source;
 mod switch;
@@ -48,6 +49,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     consent::add_to(&mut module)?;
     ledger::add_to(&mut module)?;
     command::add_to(&mut module)?;
+    reviewer::add_to(&mut module)?;
     runtime::add_to(&mut module)?;
     source::add_to(&mut module)?;
     policy::add_to(&mut module)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gsdd_core::projection::HookEntry;
 use gsdd_core::projection::edit::Undo;
 use gsdd_core::runtime::WiringScope;
-use gsdd_core::trust::{ContentHash, link_digest};
+use gsdd_core::trust::ContentHash;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -58,9 +58,15 @@ impl Default for OwnState {
 pub(crate) struct Taken {
     /// Hash of the content that was agreed to.
     pub(crate) content_hash: String,
-    /// What the person was shown: digest over content and surfaces.
+    /// What the person agreed to: the content, and what else they were told.
     #[serde(default)]
     pub(crate) consent_digest: String,
+    /// The content alone, however its manifest is spelled; empty in records from before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) content_digest: String,
+    /// Where its reviewer lane may send to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) destination: Option<String>,
     /// `installed`, or `first-seen` for what upstream had installed.
     pub(crate) how: String,
     /// Where it came from; absent for what was agreed to as it lay there.
@@ -114,11 +120,7 @@ impl Taken {
 
     /// Whether this is an agreement to the content that `digest` names, however its manifest is spelled.
     pub(crate) fn fits(&self, digest: &str) -> bool {
-        let named = match &self.linked {
-            Some(linked) => link_digest(digest, &linked.path.to_string_lossy()),
-            None => digest.to_owned(),
-        };
-        self.revoked_at.is_none() && self.consent_digest == named
+        self.revoked_at.is_none() && self.content_digest == digest
     }
 
     /// Whether this is an agreement to `content` that was not taken back.

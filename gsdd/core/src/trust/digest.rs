@@ -97,6 +97,13 @@ pub fn link_digest(shown: &str, folder: &str) -> String {
     sha256_of(&json!(["gsdd consent to a link 1", folder, shown]))
 }
 
+/// The token of an agreement to a reviewer lane that sends to `address`: the same content with another destination in
+/// the configuration is another agreement. `shown` is the token without it. Source: ADR-2782 D5; threat T114.
+#[must_use]
+pub fn destination_digest(shown: &str, address: &str) -> String {
+    sha256_of(&json!(["gsdd consent to a destination 1", address, shown]))
+}
+
 /// Digest of everything that would run, file contents included: `sha256:<64 hex>`.
 ///
 /// A script can load any other file of its bundle, so every file counts except the manifest (its surfaces are bound
