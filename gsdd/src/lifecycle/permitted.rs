@@ -150,9 +150,12 @@ pub(crate) fn resting(policy: &Policy, manifest: &serde_json::Value, scope: Scop
     objections
         .map(|(class, objection)| {
             let what = match class {
-                SurfaceClass::Hooks | SurfaceClass::Commands | SurfaceClass::GateCommands => "do not run",
-                SurfaceClass::McpServers | SurfaceClass::ReviewerLanes => {
-                    "may not run, and what others start without us goes on until it is removed"
+                SurfaceClass::Hooks
+                | SurfaceClass::Commands
+                | SurfaceClass::GateCommands
+                | SurfaceClass::ReviewerLanes => "do not run",
+                SurfaceClass::McpServers => {
+                    "may not run, and one that a host starts without us goes on until it is removed"
                 }
             };
             format!("its {} {what}: {} ({})", class.words(), objection.why, objection.rule.place)
