@@ -2,6 +2,7 @@
 
 mod capability;
 mod hosts;
+mod policy;
 mod sources;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use hosts::{
     HookTestArgs, HookVerb, LoopVerb, McpExecArgs, McpVerb, RenderArgs, ReviewerExecArgs, ReviewerVerb,
     RunArgs, RuntimeVerb,
 };
+pub(crate) use policy::PolicyVerb;
 pub(crate) use sources::{ConfigVerb, HashArgs, InspectArgs, OutdatedArgs, SourceVerb};
 
 /// Manages capabilities of AI coding CLIs.
@@ -263,6 +265,13 @@ pub(crate) enum Command {
 
     /// The content hash of a folder, whatever is in it [effect: read]
     Hash(HashArgs),
+
+    /// What may be installed, agreed to and run: the machine's rules, yours and the project's
+    Policy {
+        /// What to do.
+        #[command(subcommand)]
+        verb: PolicyVerb,
+    },
 
     /// Your own configuration file
     Config {

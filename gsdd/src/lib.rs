@@ -17,6 +17,7 @@ pub mod latency;
 mod lifecycle;
 pub mod observe;
 mod patience;
+mod policy;
 mod project;
 pub mod rotating_file;
 pub mod rpc;

@@ -149,6 +149,11 @@ codes! {
     ConsentDeclined = "consent.declined", Consent, "The person said no.";
     PolicySourceBlocked = "policy.source_blocked", Policy, "Policy does not allow this source.";
     PolicyBlocked = "policy.blocked", Policy, "Policy does not allow this.";
+    PolicyLevelTooLow = "policy.level_too_low", Policy, "Policy wants to know better where this comes from.";
+    PolicyYesForbidden = "policy.yes_forbidden", Policy, "Policy does not take `--yes` for an agreement.";
+    PolicyAutoForbidden = "policy.auto_forbidden", Policy, "Policy forbids updates without a person.";
+    PolicyExecutableForbidden = "policy.executable_forbidden", Policy, "Policy forbids this class of things that run.";
+    PolicyRequired = "policy.required", Policy, "Policy requires this capability to stay.";
     NotFound = "not_found", NotFound, "There is no such thing.";
     LedgerCorrupt = "ledger.corrupt", Failed, "The ledger cannot be read; nothing was changed.";
     StateNewer = "state.newer", Failed, "A state file was written by a newer version.";

@@ -19,6 +19,7 @@ mod loop_render;
 mod npm_source;
 mod oci;
 mod outdated;
+mod policy;
 mod progress;
 mod project_scope;
 mod reconcile_vectors;

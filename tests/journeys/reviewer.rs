@@ -161,3 +161,18 @@ fn a_lane_of_a_bundle_starts_from_the_private_copy() {
     assert_eq!(shipped["data"]["local"], true, "{shipped}");
     assert_eq!(world.gsdctl(["reviewer", "resolve", "acme-nothing"]).run().exit, 7);
 }
+
+#[test]
+fn t187_a_lane_rests_from_the_moment_that_a_policy_forbids_it() {
+    let world = World::new();
+    project(&world, &json!({"review": {"acme_host": "http://127.0.0.1:9/"}}));
+    let bundle = http_lane(&world);
+    world.gsdctl(["install", &bundle.spec(), "--yes"]).run().succeeds();
+    assert_eq!(lane(&world)["blocked"], Value::Null);
+    put(world.path("home/.config/gsd/policy.toml"), "[executable]\nforbid = [\"reviewer_lanes\"]\n");
+    let blocked = lane(&world)["blocked"].as_str().unwrap_or_default().to_owned();
+    assert!(blocked.contains("reviewer lanes of acme-review do not run"), "{blocked}");
+    let refused = world.gsdctl(["reviewer", "exec", "acme-review"]).run().fails();
+    refused.says("policy.executable_forbidden").says("policy.toml:2, layer: user");
+    world.gsdctl(["install", &bundle.spec(), "--yes"]).run().exits(4).says("brings reviewer lanes");
+}

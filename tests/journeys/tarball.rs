@@ -188,6 +188,14 @@ fn t160_the_list_of_a_project_holds_for_redirects_too() {
     };
     run("/acme/acme-lint/releases/download/v1/acme-lint.tgz").exits(4).says("127.0.0.1");
     run("/acme-lint.tgz").succeeds();
+    // So do the rules of a policy, by host and by path.
+    std::fs::remove_dir_all(world.path("proj/.planning")).unwrap();
+    let rules = |text: &str| put(world.path("proj/.gsd/gsd.toml"), text);
+    rules("[policy.sources]\nallow = [\"repository:localhost/acme\"]\n");
+    run("/acme-lint.tgz").exits(4).says("gsd.toml:2, layer: project");
+    run("/acme/acme-lint/releases/download/v1/acme-lint.tgz").exits(4).says("from 127.0.0.1");
+    rules("[policy.sources]\nallow = [\"repository:localhost/acme\", \"host:127.0.0.1\"]\n");
+    run("/acme/acme-lint/releases/download/v1/acme-lint.tgz").succeeds();
 }
 
 #[test]

@@ -272,8 +272,15 @@ fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged:
         accept_signer: given.accept_signer.clone().or_else(|| value("--accept-signer")),
         accept_level: given.accept_level.clone().or_else(|| value("--accept-level")),
     };
-    let done = connection.call::<Commit>(&params).inspect_err(|_| discard(connection, staged))?;
-    let mut done = done;
+    let mut done = connection.call::<Commit>(&params).map_err(|error| {
+        discard(connection, staged);
+        if &*error.code != Code::PolicyYesForbidden.name() {
+            return error;
+        }
+        let command = proceeding_command(global, wish, staged);
+        let argv: Vec<&str> = command.iter().map(String::as_str).collect();
+        error.with_fix("after reading what is listed above, agree to exactly that", &argv)
+    })?;
     if global.json {
         // People were told with the disclosure.
         done.warnings.splice(0..0, staged.warnings.iter().cloned());
@@ -316,7 +323,12 @@ fn update_all(global: &Global, options: &Options, args: &UpdateArgs) -> Outcome 
                 // What waits for a person by design is no failure.
                 let status = match &*error.code {
                     code if code == Code::UpdateWaits.name() => "waiting",
-                    code if code == Code::UpdateAutoOff.name() => "off",
+                    code if [Code::UpdateAutoOff, Code::PolicyAutoForbidden]
+                        .iter()
+                        .any(|off| off.name() == code) =>
+                    {
+                        "off"
+                    }
                     _ => "failed",
                 };
                 if status == "failed" {

@@ -14,6 +14,7 @@ mod launch;
 mod ledger;
 mod loop_hooks;
 mod outdated;
+mod policy;
 mod registry;
 mod reviewer;
 mod runtime;
@@ -64,6 +65,7 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Inspect(args) => ("inspect", source::inspect(global, &options, args)),
         Command::Outdated(args) => ("outdated", outdated::outdated(global, &options, *args)),
         Command::Hash(args) => ("hash", source::hash(&options, args)),
+        Command::Policy { verb } => policy::run(&options, verb),
         Command::Config { verb } => config::run(global, &options, verb),
         Command::Runtime { verb } => runtime::run(&options, verb),
         Command::Daemon(args) => daemon::run(global, &options, &args.verb),

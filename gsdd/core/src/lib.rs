@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod lifecycle;
 pub mod loop_hooks;
 pub mod manifest;
+pub mod policy;
 pub mod projection;
 pub mod registry;
 pub mod runtime;

@@ -21,6 +21,7 @@ use crate::fs::bundle_tree;
 use crate::fs::stamp::Stamp;
 use crate::lifecycle::{self, Origin, StageRequest};
 use crate::patience::Patience;
+use crate::policy;
 use crate::store::{Linked, OwnState, ScopeRoot, Taken};
 
 /// Files and folders of a linked folder that are looked at: one more than a bundle may have, so that one with too many
@@ -141,9 +142,16 @@ impl Engine {
             followed.refused.insert(id.to_owned(), told(id, linked, &why));
             return false;
         }
+        // A policy that is changed may let it pass.
+        let rules = || {
+            let ctx = lifecycle::ctx_of(linked, root);
+            let files = policy::files(&ctx, &self.places().user_home, &snapshot.project_root);
+            files.map(|file| (file.path.clone(), Stamp::of_link(&file.path)))
+        };
         match self.looks().known(id, &look.stamps) {
             Some(Outcome::Holds(content)) if content == taken.content_hash => return false,
             Some(Outcome::Refused { said, until_changed }) if until_changed || writer == Writer::Held => {
+                followed.stamps.extend(rules());
                 followed.refused.insert(id.to_owned(), said);
                 return false;
             }
@@ -153,12 +161,14 @@ impl Engine {
             followed.put_off = true;
             return false;
         }
+        let rules = rules();
         let mut touched = false;
         match self.take_over(snapshot, root, id, taken, linked, &mut touched) {
             Attempt::PutOff => followed.put_off = true,
             Attempt::Settled(outcome) => {
                 if let Outcome::Refused { said, .. } = &outcome {
                     tracing::warn!("{said}");
+                    followed.stamps.extend(rules);
                     followed.refused.insert(id.to_owned(), said.clone());
                 }
                 self.looks().lock().insert(id.to_owned(), Look { stamps: look.stamps, outcome });

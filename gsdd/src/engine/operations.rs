@@ -67,7 +67,9 @@ impl Engine {
         lifecycle::settle(self);
         let snapshot = self.recompose(project, Writer::Held);
         let mut done = Vec::new();
-        for id in &lifecycle::removed_with(&snapshot, &wish.id, wish.cascade)? {
+        let ids = lifecycle::removed_with(&snapshot, &wish.id, wish.cascade)?;
+        lifecycle::judge_removal(self, &wish.ctx, project, &ids)?;
+        for id in &ids {
             let snapshot = self.recompose(project, Writer::Held);
             let scope = wish.scope.filter(|_| *id == wish.id);
             let root = lifecycle::removal_root(self, &snapshot, id, scope)?;

@@ -11,6 +11,7 @@ use gsd_proto::{Code, Context, WireError};
 use gsdd_core::activation::SwitchWish;
 use gsdd_core::compose::{LedgerState, Scope};
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
+use gsdd_core::policy::Policy;
 use gsdd_core::registry::Base;
 use tokio::sync::{broadcast, oneshot};
 
@@ -29,6 +30,7 @@ use crate::audit::AuditLog;
 use crate::fs::atomic;
 use crate::lifecycle::{self, Accepted, Prepared, Removal, Staged, Switching};
 use crate::patience::{Patience, holder_words};
+use crate::policy::Policies;
 use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, clock};
 use crate::watch::Watcher;
 
@@ -123,6 +125,7 @@ struct Inner {
     objects: Objects,
     bundles: Bundles,
     looks: Looks,
+    policies: Policies,
     client: Option<PathBuf>,
     audit: Arc<AuditLog>,
     generation: AtomicU64,
@@ -158,6 +161,7 @@ impl Engine {
             places,
             bundles: Bundles::default(),
             looks: Looks::default(),
+            policies: Policies::default(),
             client,
             generation: AtomicU64::new(0),
             projects: Mutex::default(),
@@ -201,6 +205,11 @@ impl Engine {
     /// The record of what changed what can run.
     pub(crate) fn audit(&self) -> &Arc<AuditLog> {
         &self.0.audit
+    }
+
+    /// What may be fetched, agreed to and run for this caller in this project, as the policy files are now.
+    pub(crate) fn policy(&self, ctx: &Context, project: &Path) -> Arc<Policy> {
+        self.0.policies.of(ctx, &self.0.places.user_home, project)
     }
 
     pub(super) fn looks(&self) -> &Looks {

@@ -21,7 +21,7 @@ use super::stage::Staged;
 use super::steps::{Builder, is_launcher_lost};
 use super::stops::{Stop, stops};
 use super::wiring::{self, WiringPlan};
-use super::{from_ledger, from_state, past, produced, targets};
+use super::{from_ledger, from_state, past, permitted, produced, targets};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::store::{Linked, OwnState, Taken, TargetKey, clock, shared_files};
@@ -47,13 +47,14 @@ pub(crate) struct Prepared {
 /// Plans the install of a staged bundle against the disk as it is now.
 ///
 /// # Errors
-/// Everything of the person's that is in the way, before anything is written.
+/// What the policy does not allow, and everything of the person's that is in the way, before anything is written.
 pub(crate) fn plan_install(
     engine: &Engine,
     snapshot: &Snapshot,
     staged: &Staged,
     blanket: bool,
 ) -> Result<Prepared, WireError> {
+    permitted::judge_staged(engine, snapshot, staged, blanket)?;
     let places = engine.places();
     let state_path = places.own_state();
     let (before_state, before_bytes) =

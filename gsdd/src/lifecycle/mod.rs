@@ -8,6 +8,7 @@ mod link;
 mod obtain;
 mod outdated;
 mod past;
+mod permitted;
 mod presumed;
 mod produced;
 mod reconcile;
@@ -29,9 +30,10 @@ mod wiring;
 pub(crate) use inspect::{InspectWish, Inspected, disclosed, inspect};
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use link::ctx_of;
-pub(crate) use obtain::caller;
+pub(crate) use obtain::{asking, caller};
 pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;
+pub(crate) use permitted::{judge_removal, judge_unattended, missing_required, resting};
 pub(crate) use produced::{ServerWord, local_server, produced, servers};
 pub(crate) use reconcile::{
     describe, judge, not_registered_again, not_swept, plan_repair, plan_unwire, swept,

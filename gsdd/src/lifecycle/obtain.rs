@@ -1,13 +1,12 @@
 //! Getting the bytes of a bundle: from its source, within the policies, and compared with what was taken before.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
 use gsdd_core::json;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::{PinRefusal, read_pin};
-use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
 use gsdd_core::source::{Pin, SourceSpec};
 use gsdd_core::text::{shown, shown_up_to};
 use gsdd_core::trust::{PublisherKey, VerificationLevel};
@@ -18,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use super::stage::StageRequest;
 use super::{from_state, from_tree};
 use crate::engine::Engine;
-use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{BundleTree, Reading};
 use crate::source::{self, Caller, Fetched, KnownKeys, watch::Watch};
 use crate::store::{OwnState, Past, ScopeRoot, TakenFrom};
@@ -35,11 +33,13 @@ pub(super) fn fetch(
     root: &ScopeRoot,
     project_root: &Path,
 ) -> Result<(Fetched, Vec<String>), WireError> {
-    let known = known_registries(project_root);
-    let spec = source::parse(raw).map_err(|error| match known {
-        KnownRegistries::Open => error,
+    let policy = engine.policy(request.ctx, project_root);
+    let spec = source::parse(raw).map_err(|error| {
         // Who repairs the spec is not surprised by the next refusal.
-        _ => error.caused_by(format!("besides, {POLICY_KEY} of this project limits the sources")),
+        let limits = policy.rules().iter().filter(|rule| rule.limits_sources());
+        limits.fold(error, |error, rule| {
+            error.caused_by(format!("besides, {} limits the sources ({})", rule.key.name(), rule.place))
+        })
     })?;
     let given = read_pin(spec.kind(), request.integrity).map_err(|refusal| unusable_pin(&refusal))?;
     let before = Before::read(engine)?;
@@ -53,7 +53,7 @@ pub(super) fn fetch(
         .pinned(pin);
     let keys = known_keys(&before.0, &root.dir, &caller.user_config());
     let caller = caller.knowing(keys);
-    source::resolve::judge(&spec, &caller).map_err(|error| with_policy_place(error, project_root))?;
+    source::resolve::judge(&spec, &caller)?;
     let mut fetched = source::fetch(&spec, &caller)
         .and_then(|fetched| that_runs_here(&spec, fetched, &caller))
         // What the source had to say often tells why.
@@ -86,16 +86,27 @@ pub(crate) fn caller<'a>(
     project_root: &Path,
     cancel: CancellationToken,
 ) -> Result<Caller<'a>, WireError> {
-    let workspace = engine.places().state.join("fetch");
-    crate::fs::atomic::private_folder(&workspace).map_err(|error| {
+    let caller = asking(engine, ctx, project_root, cancel);
+    crate::fs::atomic::private_folder(&caller.workspace).map_err(|error| {
         WireError::new(Code::IoFailed, format!("our state folder can't be written: {error}"))
-            .at_file(&workspace)
+            .at_file(&caller.workspace)
             .with_fix("make that folder writable for you, then run the same command again", &[])
     })?;
+    Ok(caller)
+}
+
+/// A caller who only asks what is allowed: nothing is written, so nothing can be fetched.
+pub(crate) fn asking<'a>(
+    engine: &Engine,
+    ctx: &'a Context,
+    project_root: &Path,
+    cancel: CancellationToken,
+) -> Caller<'a> {
+    let workspace = engine.places().state.join("fetch");
     let config_file = user_config::path(ctx, &engine.places().user_home);
-    Ok(Caller::new(ctx, workspace, Watch::new(cancel))
+    Caller::new(ctx, workspace, Watch::new(cancel))
         .at_home(engine.base().gsd_version(), config_file)
-        .judged_by(known_registries(project_root)))
+        .judged_by(engine.policy(ctx, project_root))
 }
 
 /// The keys of publishers that the person configured, and those that signed what is installed in `root`: what a project
@@ -140,6 +151,7 @@ fn that_runs_here(spec: &SourceSpec, first: Fetched, caller: &Caller<'_>) -> Res
             caller.gsd,
             shown(&other)
         ));
+        source::resolve::judge(&exact, caller)?;
         let next = source::fetch(&exact, caller)?;
         // The wish stays what it was: a later update looks for the newest again.
         fetched = Fetched { recorded: fetched.recorded, ..next };
@@ -159,19 +171,19 @@ pub(crate) fn in_place(
     BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))
 }
 
-/// Whether the policies let what is here already come from where it was recorded to come from.
-fn judge_recorded(
+/// Whether the policy lets what is here already come from where it was recorded to come from. Records may be forged
+/// (T134), so they are judged like anything that is typed.
+pub(super) fn judge_recorded(
     engine: &Engine,
     ctx: &Context,
     recorded: &str,
     project_root: &Path,
 ) -> Result<(), WireError> {
-    let Ok(spec) = SourceSpec::parse(recorded) else { return Ok(()) };
-    let caller = caller(engine, ctx, project_root, CancellationToken::new())?;
-    match source::resolve::judge(&spec, &caller) {
+    let caller = asking(engine, ctx, project_root, CancellationToken::new());
+    match source::resolve::judge_record(recorded, &caller) {
         // Where a colleague has it from does not have to be configured here.
         Err(error) if &*error.code == Code::NotFound.name() => Ok(()),
-        judged => judged.map_err(|error| with_policy_place(error, project_root)),
+        judged => judged,
     }
 }
 
@@ -244,27 +256,5 @@ fn unusable_pin(refusal: &PinRefusal) -> WireError {
         PinRefusal::Problem(_) | PinRefusal::Mismatch => {
             error.with_fix("give one value: sha512- and 88 characters of base64", &[])
         }
-    }
-}
-
-fn project_config(project_root: &Path) -> PathBuf {
-    project_root.join(".planning").join("config.json")
-}
-
-fn known_registries(project_root: &Path) -> KnownRegistries {
-    let bytes = bounded_read::read(&project_config(project_root), MAX_FILE);
-    KnownRegistries::from_project_config(match &bytes {
-        Ok(bytes) => ConfigFile::Bytes(bytes),
-        Err(ReadFailure::Missing) => ConfigFile::Absent,
-        Err(_) => ConfigFile::Unreadable,
-    })
-}
-
-/// Whose list it is that a source is not in.
-fn with_policy_place(error: WireError, project_root: &Path) -> WireError {
-    if &*error.code == Code::PolicySourceBlocked.name() {
-        error.at_file(project_config(project_root))
-    } else {
-        error
     }
 }

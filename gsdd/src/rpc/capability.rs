@@ -78,6 +78,8 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 (Some(installed), None) => Origin::Source(&installed.entry.source),
             };
             if let (Some(installed), true) = (&installed, params.auto) {
+                let (project, id) = (&snapshot.project_root, installed.entry.id.as_str());
+                lifecycle::judge_unattended(&engine, &params.ctx, project, id)?;
                 installed.judge_unattended(&snapshot)?;
             }
             let followed = installed
@@ -202,6 +204,7 @@ async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireErro
             lifecycle::plan_remove(&app.engine, &snapshot, &params.ctx, id, scope, params.purge_data)
         };
         let ids = lifecycle::removed_with(&snapshot, &params.id, params.cascade)?;
+        lifecycle::judge_removal(&app.engine, &params.ctx, &project, &ids)?;
         let removals = ids.iter().map(plan).collect::<Result<Vec<_>, WireError>>()?;
         return Ok(wire::removed(&removals, "planned", &snapshot));
     }

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gsd_proto::api::command::{LaunchPlan, McpResolve, McpResolveParams, Resolve, ResolveParams};
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
+use gsdd_core::policy::SurfaceClass;
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
@@ -19,6 +20,7 @@ use crate::engine::{Engine, NotRunnable, Overlay, Runnable, Snapshot};
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
 use crate::lifecycle::{self, ServerWord};
+use crate::policy::refused;
 
 /// Loads a command module and calls its router, as upstream does.
 const MODULE_LAUNCHER: &str = include_str!("../dispatch/launch.cjs");
@@ -85,7 +87,7 @@ fn resolve_command(
         )
         .with_fix("run it with upstream's command line", &["gsd", params.family.as_str()]));
     }
-    let (overlay, runnable) = verified(engine, snapshot, &owner)?;
+    let (overlay, runnable) = verified(engine, snapshot, &params.ctx, SurfaceClass::Commands, &owner)?;
     let mut argv = match (&family.command.exec, &family.command.module, &family.command.router) {
         (Some(exec), _, _) => super::hook::argv(&runnable.folder.join(exec)),
         (None, Some(module), Some(router)) => {
@@ -115,7 +117,7 @@ fn resolve_server(
     snapshot: &Snapshot,
     params: &McpResolveParams,
 ) -> Result<LaunchPlan, WireError> {
-    let (overlay, runnable) = verified(engine, snapshot, &params.id)?;
+    let (overlay, runnable) = verified(engine, snapshot, &params.ctx, SurfaceClass::McpServers, &params.id)?;
     let manifest = overlay.manifest.as_deref();
     let config = manifest
         .and_then(|manifest| lifecycle::servers(&manifest.raw).remove(&params.server))
@@ -186,13 +188,20 @@ fn inactive(snapshot: &Snapshot, id: &str) -> WireError {
     .with_fix("see what is installed", &["gsdctl", "list"])
 }
 
-/// The installed bundle of a capability, with the agreed bytes.
+/// The installed bundle of a capability, with the agreed bytes, for something of this class that is about to run.
 pub(super) fn verified<'a>(
     engine: &Engine,
     snapshot: &'a Snapshot,
+    ctx: &Context,
+    class: SurfaceClass,
     id: &str,
 ) -> Result<(&'a Overlay, Runnable), WireError> {
     let overlay = snapshot.accepted(id).ok_or_else(|| inactive(snapshot, id))?;
+    let policy = engine.policy(ctx, &snapshot.project_root);
+    policy.judge_use(class, overlay.scope).map_err(|objection| {
+        let what = format!("the {} of {} do not run here", class.words(), shown(id));
+        refused(Code::PolicyExecutableForbidden, what, &objection)
+    })?;
     if overlay.ledger != LedgerState::Committed {
         return Err(WireError::new(
             Code::ConsentRequired,

@@ -50,7 +50,9 @@ fn answer(engine: &Engine, snapshot: &Snapshot, params: &ExplainParams) -> Resul
         defaults: shown(&files.defaults.to_string_lossy()),
     };
     let enabled = snapshot.enabled_skills(registry::default_config_home(engine, &params.ctx).as_deref());
+    let policy = engine.policy(&params.ctx, &snapshot.project_root);
     let world = World {
+        policy: &policy,
         base: engine.base(),
         composition: &snapshot.composition,
         found: &found,

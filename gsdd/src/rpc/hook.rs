@@ -12,6 +12,7 @@ use gsd_proto::{Code, Context, WireError};
 use gsdd_core::audit::{Event, Happening};
 use gsdd_core::compose::ConsentVerdict;
 use gsdd_core::hooks::{Answer, Decision, Outcome, ScriptRun, merge, render};
+use gsdd_core::policy::SurfaceClass;
 use gsdd_core::projection::shared_file_of;
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
 use gsdd_core::text::shown;
@@ -140,7 +141,8 @@ async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<LaunchPlan, Wir
     let snapshot = engine.snapshot_for_hooks(&engine.project_of(&params.ctx)).await?;
     command::blocking(move || {
         let id = params.id.as_str();
-        let (overlay, runnable) = command::verified(&engine, &snapshot, id)?;
+        let (overlay, runnable) =
+            command::verified(&engine, &snapshot, &params.ctx, SurfaceClass::Hooks, id)?;
         let declared = overlay
             .manifest
             .as_deref()
@@ -284,6 +286,8 @@ fn scripts(
         .and_then(|descriptor| lifecycle::host_places(descriptor, ctx, engine.places(), None))
         .map(|places| places.config_home);
     let enabled = snapshot.enabled_skills(config_home.as_deref());
+    // Not asked before there is something to run: it costs a look at each policy file.
+    let policy = engine.policy(ctx, &snapshot.project_root);
     let mut scripts = Vec::new();
     let mut notices = Vec::new();
     let speaks = |hook: &&WiredHook| hook.halted || snapshot.is_active(&hook.capability, &enabled);
@@ -292,6 +296,14 @@ fn scripts(
         let id = &hook.capability;
         if hook.halted {
             push_once(&mut notices, out_of_service(snapshot, overlay, event));
+            continue;
+        }
+        if let Err(objection) = policy.judge_use(SurfaceClass::Hooks, overlay.scope) {
+            let (why, place) = (&objection.why, &objection.rule.place);
+            push_once(
+                &mut notices,
+                format!("gsdd: the {event} hook of capability {id} did NOT run: {why} ({place})"),
+            );
             continue;
         }
         let Some(agreed) = &overlay.agreed else {

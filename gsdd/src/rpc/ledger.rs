@@ -81,7 +81,9 @@ async fn verify(app: Arc<App>, params: LedgerParams) -> Result<LedgerVerifyResul
     let project = engine.project_of(&params.ctx);
     let snapshot = engine.snapshot(&project).await?;
     let generation = snapshot.generation;
-    let warnings = wire::warnings(&snapshot);
+    let mut warnings = wire::warnings(&snapshot);
+    let missing = lifecycle::missing_required(&engine, &snapshot, &params.ctx);
+    warnings.extend(missing.iter().map(|message| wire::warning("policy.required", message)));
     // Every byte of every bundle is read.
     let work = tokio::task::spawn_blocking(move || {
         let mut checked = 0;

@@ -7,7 +7,10 @@ use gsd_proto::api::loop_hooks::{
     Point, Points, PointsParams, PointsResult, Render, RenderParams, RenderResult,
 };
 use gsd_proto::{Code, Context, WireError};
-use gsdd_core::loop_hooks::{HookKind, MissingGate, PointHook, advisory, envelope, markdown, select};
+use gsdd_core::loop_hooks::{
+    HookKind, MissingGate, PointHook, advisory, envelope, forbidden_gate, markdown, select,
+};
+use gsdd_core::policy::SurfaceClass;
 use gsdd_core::registry::{LoopPoint, PointHooks, Wired};
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
@@ -40,8 +43,23 @@ async fn render(app: Arc<App>, params: RenderParams) -> Result<RenderResult, Wir
     )?;
     let enabled = snapshot.enabled_skills(config_home.as_deref());
     let hooks = snapshot.composition.registry.hooks_at(point);
-    let active = select(point_hooks(hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
-    let advisories = advisories(&snapshot, point);
+    let mut active =
+        select(point_hooks(hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
+    let mut advisories = advisories(&snapshot, point);
+    let policy = app.engine.policy(&params.ctx, &snapshot.project_root);
+    active.retain(|hook| {
+        let Some(owner) = snapshot.composition.registry.get(&hook.owner).filter(|_| hook.runs_command())
+        else {
+            return true;
+        };
+        let judged = policy.judge_use(SurfaceClass::GateCommands, owner.scope);
+        judged
+            .map_err(|objection| {
+                let why = format!("{}, {}", objection.why, objection.rule.place);
+                advisories.push(forbidden_gate(&hook.owner, point.as_str(), &why));
+            })
+            .is_ok()
+    });
     Ok(RenderResult {
         snapshot: snapshot.generation,
         warnings: wire::warnings(&snapshot),

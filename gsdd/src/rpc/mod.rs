@@ -15,6 +15,7 @@ mod hook;
 mod ledger;
 mod loop_hooks;
 mod manifest;
+mod policy;
 mod register;
 mod registry;
 mod reviewer;
@@ -53,6 +54,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     runtime::add_to(&mut module)?;
     audit::add_to(&mut module)?;
     source::add_to(&mut module)?;
+    policy::add_to(&mut module)?;
     config::add_to(&mut module)?;
     let names: Vec<String> = module.method_names().map(str::to_owned).collect();
     app.set_methods(names);

@@ -9,6 +9,7 @@ use gsd_proto::api::registry::{
 use gsd_proto::{Code, Subscription as _, WireError};
 use gsdd_core::activation::EnabledSkills;
 use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
+use gsdd_core::policy::Policy;
 use gsdd_core::registry::{Composed, View};
 use gsdd_core::text::shown;
 use gsdd_core::trust::VerificationLevel;
@@ -111,15 +112,19 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
     let engine = app.engine.clone();
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
     let reading = Arc::clone(&snapshot);
+    let missing = lifecycle::missing_required(&engine, &snapshot, &params.ctx);
     // Comparing contents reads bundles that changed.
     let items = tokio::task::spawn_blocking(move || rows(&engine, &reading, &params, scope))
         .await
         .map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
-    Ok(ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items })
+    let mut warnings = wire::warnings(&snapshot);
+    warnings.extend(missing.iter().map(|message| wire::warning("policy.required", message)));
+    Ok(ListResult { snapshot: snapshot.generation, warnings, items })
 }
 
 fn rows(engine: &Engine, snapshot: &Snapshot, params: &ListParams, scope: Option<Scope>) -> Vec<ListItem> {
     let enabled = snapshot.enabled_skills(default_config_home(engine, &params.ctx).as_deref());
+    let policy = engine.policy(&params.ctx, &snapshot.project_root);
     let registry = &snapshot.composition.registry;
     let shipped = registry.capabilities().iter().filter(|composed| composed.scope == Scope::FirstParty);
     let mut rows: Vec<ListItem> =
@@ -128,7 +133,7 @@ fn rows(engine: &Engine, snapshot: &Snapshot, params: &ListParams, scope: Option
     for overlay in snapshot.overlays.iter().filter(|overlay| scope.is_none_or(|scope| overlay.scope == scope))
     {
         seen.insert((overlay.scope.as_str().to_owned(), overlay.dir_name.clone()));
-        rows.push(overlay_row(engine, snapshot, overlay, &enabled));
+        rows.push(overlay_row(engine, snapshot, overlay, &enabled, &policy));
     }
     // Ledger entries whose bundle is gone.
     for ((word, id), entry) in snapshot.ledger_entries() {
@@ -169,8 +174,19 @@ fn shipped_row(composed: &Composed, enabled: &EnabledSkills) -> ListItem {
     }
 }
 
-fn overlay_row(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay, enabled: &EnabledSkills) -> ListItem {
+fn overlay_row(
+    engine: &Engine,
+    snapshot: &Snapshot,
+    overlay: &Overlay,
+    enabled: &EnabledSkills,
+    policy: &Policy,
+) -> ListItem {
     let (status, reason) = status(engine, snapshot, overlay);
+    let reason = reason.or_else(|| {
+        let manifest = overlay.manifest.as_deref()?;
+        let resting = lifecycle::resting(policy, &manifest.raw, overlay.scope);
+        (!resting.is_empty()).then(|| resting.join("; "))
+    });
     let entry =
         snapshot.ledger_entries().remove(&(overlay.scope.as_str().to_owned(), overlay.dir_name.clone()));
     let manifest = overlay.manifest.as_deref();

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use gsd_proto::api::reviewer::{LanePlan, LaneRow, List, ListParams, ListResult, Resolve, ResolveParams};
-use gsd_proto::{Code, WireError};
+use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::policy::SurfaceClass;
 use gsdd_core::registry::Composed;
 use gsdd_core::text::{shown, shown_up_to};
 use gsdd_core::trust::{Destination, Disclosure, LANE_RECEIVES, LaneSurface};
@@ -32,7 +33,8 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
     let work = move || {
         let composed = snapshot.composition.registry.capabilities();
-        let items = composed.iter().filter_map(|composed| row(&engine, &snapshot, composed)).collect();
+        let items =
+            composed.iter().filter_map(|composed| row(&engine, &snapshot, &params.ctx, composed)).collect();
         ListResult { snapshot: snapshot.generation, warnings: wire::warnings(&snapshot), items }
     };
     tokio::task::spawn_blocking(work).await.map_err(|error| WireError::new(Code::Internal, error.to_string()))
@@ -41,7 +43,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
 async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<LanePlan, WireError> {
     let engine = app.engine.clone();
     let snapshot = engine.snapshot(&engine.project_of(&params.ctx)).await?;
-    command::blocking(move || plan(&engine, &snapshot, &params.id)).await
+    command::blocking(move || plan(&engine, &snapshot, &params.ctx, &params.id)).await
 }
 
 /// A lane as it is now.
@@ -59,10 +61,10 @@ fn lane_of(snapshot: &Snapshot, composed: &Composed) -> Option<Lane> {
     Some(Lane { surface: disclosure.lane?, path: path.to_owned() })
 }
 
-fn row(engine: &Engine, snapshot: &Snapshot, composed: &Composed) -> Option<LaneRow> {
+fn row(engine: &Engine, snapshot: &Snapshot, ctx: &Context, composed: &Composed) -> Option<LaneRow> {
     let Lane { surface, .. } = lane_of(snapshot, composed)?;
     let id = composed.manifest.id.as_str();
-    let verified = verify(engine, snapshot, composed, surface.destination.as_ref());
+    let verified = verify(engine, snapshot, ctx, composed, surface.destination.as_ref());
     let (agreed, blocked) = match verified {
         Ok(_) => (None, None),
         Err(Refused::Elsewhere { agreed, .. }) => {
@@ -82,17 +84,17 @@ fn row(engine: &Engine, snapshot: &Snapshot, composed: &Composed) -> Option<Lane
     })
 }
 
-fn plan(engine: &Engine, snapshot: &Snapshot, id: &str) -> Result<LanePlan, WireError> {
+fn plan(engine: &Engine, snapshot: &Snapshot, ctx: &Context, id: &str) -> Result<LanePlan, WireError> {
     let Some(composed) = snapshot.composition.registry.get(id) else {
         // The reason is told as for everything else that does not run.
-        command::verified(engine, snapshot, id)?;
+        command::verified(engine, snapshot, ctx, SurfaceClass::ReviewerLanes, id)?;
         return Err(WireError::new(Code::NotFound, format!("{} is not composed here", shown(id))));
     };
     let Some(Lane { surface, path }) = lane_of(snapshot, composed) else {
         return Err(WireError::new(Code::NotFound, format!("{} has no reviewer lane", shown(id)))
             .with_fix("see the lanes", &["gsdctl", "reviewer", "list"]));
     };
-    let runnable = verify(engine, snapshot, composed, surface.destination.as_ref())
+    let runnable = verify(engine, snapshot, ctx, composed, surface.destination.as_ref())
         .map_err(|refused| refused.into_error(id))?;
     let argv = match surface.binary.as_str() {
         "" => Vec::new(),
@@ -155,6 +157,7 @@ impl Refused {
 fn verify(
     engine: &Engine,
     snapshot: &Snapshot,
+    ctx: &Context,
     composed: &Composed,
     destination: Option<&Destination>,
 ) -> Result<Option<Runnable>, Refused> {
@@ -162,7 +165,8 @@ fn verify(
         return Ok(None);
     }
     let id = composed.manifest.id.as_str();
-    let (overlay, runnable) = command::verified(engine, snapshot, id).map_err(Refused::NotRunnable)?;
+    let (overlay, runnable) = command::verified(engine, snapshot, ctx, SurfaceClass::ReviewerLanes, id)
+        .map_err(Refused::NotRunnable)?;
     // What upstream recorded may be spelled otherwise.
     let agreed = overlay.destination.as_deref().and_then(Destination::parse).map(|it| it.address);
     let now = destination.map(|destination| destination.address.clone());

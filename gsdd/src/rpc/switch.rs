@@ -28,6 +28,9 @@ async fn set(app: Arc<App>, params: SetParams) -> Result<SetResult, WireError> {
     let snapshot = app.engine.snapshot(&project).await?;
     let (runtime, config_dir) = (params.runtime.as_deref(), params.config_dir.as_deref());
     let config_home = loop_hooks::config_home(&app.engine, &snapshot, &params.ctx, runtime, config_dir)?;
+    if params.on == Some(false) {
+        lifecycle::judge_removal(&app.engine, &params.ctx, &project, [&params.id])?;
+    }
     let wish = SwitchWish { on: params.on, gates: params.gates.into_iter().collect() };
     let before = row(&states(&snapshot, config_home.as_deref()), &params.id);
     let (switching, snapshot) = if params.dry_run {

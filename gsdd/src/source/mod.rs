@@ -8,7 +8,6 @@ pub(crate) mod http;
 mod local;
 mod npm;
 mod oci;
-pub(crate) mod policy_files;
 mod registry;
 pub(crate) mod resolve;
 mod signed;
@@ -17,11 +16,11 @@ pub(crate) mod watch;
 
 use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gsd_proto::{Code, Context, WireError};
+use gsdd_core::policy::Policy;
 use gsdd_core::source::integrity::judge_pin;
-use gsdd_core::source::network::NetworkPolicy;
-use gsdd_core::source::policy::KnownRegistries;
 use gsdd_core::source::{Pin, SourceKind, SourceSpec};
 use gsdd_core::trust::PublisherKey;
 use gsdd_core::user_config::UserConfig;
@@ -53,11 +52,11 @@ pub(crate) struct Caller<'a> {
     pub(crate) offline: bool,
     /// How far the fetch is, and whether it is still wanted.
     pub(crate) watch: Watch,
-    known: KnownRegistries,
     /// Keys of publishers.
     keys: KnownKeys,
     /// Whether signatures beside a source are looked for.
     wants_signatures: bool,
+    policy: Arc<Policy>,
     pin: Option<Pin>,
     http: OnceCell<Http>,
     /// The level of GSD that a version has to run on.
@@ -67,7 +66,7 @@ pub(crate) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    /// A caller without project and pin, who may use the network.
+    /// A caller without project and pin, who may use the network and whom no policy limits.
     pub(crate) fn new(ctx: &'a Context, workspace: PathBuf, watch: Watch) -> Self {
         Self {
             ctx,
@@ -75,9 +74,9 @@ impl<'a> Caller<'a> {
             project_root: None,
             offline: false,
             watch,
-            known: KnownRegistries::Open,
             keys: KnownKeys::default(),
             wants_signatures: true,
+            policy: Arc::default(),
             pin: None,
             http: OnceCell::new(),
             gsd: HostVersion::default(),
@@ -107,7 +106,7 @@ impl<'a> Caller<'a> {
             wants_signatures: self.wants_signatures,
             project_root: self.project_root.clone(),
             offline: self.offline,
-            known: self.known.clone(),
+            policy: Arc::clone(&self.policy),
             pin,
             gsd: self.gsd,
             config_file: self.config_file.clone(),
@@ -144,6 +143,11 @@ impl<'a> Caller<'a> {
         self.config_file.as_deref().map(user_config::read).unwrap_or_default()
     }
 
+    /// The name of the registry that a source means.
+    fn registry_name(&self, named: Option<&str>) -> Option<String> {
+        named.map(str::to_owned).or_else(|| self.user_config().default_registry)
+    }
+
     /// For work that needs the network.
     ///
     /// # Errors
@@ -164,14 +168,13 @@ impl<'a> Caller<'a> {
             (Some(below), Some(home)) => Path::new(home).join(below),
             _ => self.ctx.cwd.join(file),
         };
-        let known = self.known.clone();
-        let http = Http::new(self.ctx, self.policy()?, known, self.watch.clone(), Some(&file))?;
+        let http = Http::new(self.ctx, Arc::clone(&self.policy), self.watch.clone(), Some(&file))?;
         Ok(self.http.get_or_init(|| http))
     }
 
-    /// The hosts that may be contacted.
-    pub(crate) fn judged_by(self, known: KnownRegistries) -> Self {
-        Self { known, ..self }
+    /// What may be fetched.
+    pub(crate) fn judged_by(self, policy: Arc<Policy>) -> Self {
+        Self { policy, ..self }
     }
 
     /// The digest that the archive must have.
@@ -194,24 +197,20 @@ impl<'a> Caller<'a> {
         self.pin.is_some()
     }
 
-    /// What the policy files say about hosts.
-    ///
-    /// # Errors
-    /// When one of them can't be used: then nothing is fetched.
-    pub(crate) fn policy(&self) -> Result<NetworkPolicy, WireError> {
-        policy_files::network(self.ctx)
+    /// What may be fetched.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// The network; set up when it is first asked for.
     ///
     /// # Errors
-    /// When a policy file, the caller's proxy or their certificates can't be used.
+    /// When the caller's proxy or their certificates can't be used.
     pub(crate) fn http(&self) -> Result<&Http, WireError> {
         if let Some(http) = self.http.get() {
             return Ok(http);
         }
-        let policy = self.policy()?;
-        let http = Http::new(self.ctx, policy, self.known.clone(), self.watch.clone(), None)?;
+        let http = Http::new(self.ctx, Arc::clone(&self.policy), self.watch.clone(), None)?;
         Ok(self.http.get_or_init(|| http))
     }
 

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::policy::Errand;
 use gsdd_core::source::npmrc::{self, MAX_NPMRC_BYTES, NpmSettings, RegistryUrl};
 use gsdd_core::source::packument::{MAX_PACKUMENT_BYTES, Packument, Release};
 use gsdd_core::source::sri::{Sri, SriAlgorithm, SriProblem};
@@ -19,7 +20,7 @@ use gsdd_core::trust::VerificationLevel;
 use reqwest::StatusCode;
 
 use super::archive::{self, Container};
-use super::http::{Downloaded, Limits, Listing, Request, secret_header};
+use super::http::{Downloaded, Limits, Request, secret_header};
 use super::resolve::{Resolved, Taken, note_passed_over, nothing_to_take};
 use super::{Caller, Fetched, printable};
 use crate::fs::bounded_read::{self, ReadFailure};
@@ -139,10 +140,9 @@ impl<'a> Source<'a> {
         self.caller.http_trusting(self.settings.cafile.as_deref())?.download(&request, &self.caller.workspace)
     }
 
-    fn request<'r>(&self, url: &'r str, limits: Limits) -> Request<'r> {
+    fn request<'r>(&'r self, url: &'r str, limits: Limits) -> Request<'r> {
         let mut request = Request::new(url, limits);
-        // The list of known registries says `npm`, and means the registries that the person configured.
-        request.listing = Listing::WholeKind;
+        request.errand = Errand::Npm(self.name);
         request.authorization = SourceUrl::parse(url)
             .ok()
             .and_then(|url| self.settings.authorization(&url, self.registry()))

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use gsd_proto::{Code, WireError};
 use gsdd_core::json;
+use gsdd_core::policy::Errand;
 use gsdd_core::source::choice::Choice;
 use gsdd_core::source::index::{
     CONFIG_PATH, Entry, IndexName, MAX_CONFIG_BYTES, MAX_ENTRY_BYTES, Origin, RegistryPlace, Version,
@@ -131,6 +132,8 @@ pub(super) fn place(registry: Option<&str>, caller: &Caller<'_>) -> Result<Regis
 
 /// An entry that was looked up, and the choice from it.
 struct Found {
+    /// The name of the registry.
+    registry: String,
     place: RegistryPlace,
     entry: Entry,
     choice: Choice,
@@ -144,6 +147,7 @@ impl Found {
         caller: &Caller<'_>,
     ) -> Result<Self, WireError> {
         let place = place(registry, caller)?;
+        let registry = caller.registry_name(registry).unwrap_or_default();
         let no_such = || {
             WireError::new(
                 Code::NotFound,
@@ -153,11 +157,11 @@ impl Found {
         };
         let parsed = IndexName::parse(name).ok_or_else(no_such)?;
         let files = [(parsed.path(), MAX_ENTRY_BYTES)];
-        let bytes = match read(&place, &files[0].0, files[0].1, caller)? {
+        let bytes = match read(&registry, &place, &files[0].0, files[0].1, caller)? {
             Some(bytes) => bytes,
             // Either there is no such capability, or there is no index at all; the second is worth saying.
             None => {
-                let config = read(&place, CONFIG_PATH, MAX_CONFIG_BYTES, caller)?;
+                let config = read(&registry, &place, CONFIG_PATH, MAX_CONFIG_BYTES, caller)?;
                 return Err(match config.as_deref().map(check_config) {
                     Some(Ok(())) => no_such(),
                     Some(Err(problem)) => no_index(&place).caused_by(problem.to_string()),
@@ -175,7 +179,7 @@ impl Found {
             caller.note(format!("the registry's entry of {}: {}", shown(name), shown_up_to(objection, 200)));
         }
         let choice = entry.choose(selector, caller.gsd);
-        Ok(Self { place, entry, choice })
+        Ok(Self { registry, place, entry, choice })
     }
 
     fn taken(&self) -> Option<&Version> {
@@ -232,7 +236,7 @@ impl Found {
     fn take(&self, version: &Version, caller: &Caller<'_>) -> Result<Fetched, WireError> {
         match &version.origin {
             Origin::Source(spec) => {
-                // The list of known registries is asked about this source as if it had been typed.
+                // The policy is asked about this source as if it had been typed.
                 resolve::judge(spec, caller)?;
                 let inner = self.caller_of(version, caller);
                 let mut fetched = fetch_source(spec, &inner)?;
@@ -270,7 +274,8 @@ impl Found {
         let container = Container::of_name(path);
         let (tree, archive, url, verified) = if let RegistryPlace::Web { base, .. } = &self.place {
             let url = format!("{base}{}", encoded(path));
-            let request = Request::new(&url, Limits::archive());
+            let errand = Errand::Registry(&self.registry);
+            let request = Request { errand, ..Request::new(&url, Limits::archive()) };
             let mut got = caller.http()?.download(&request, &caller.workspace)?;
             inner.judge_archive(kind, &got.sha512)?;
             let archive = caller.judge_archive(kind, &got.sha512)?;
@@ -278,11 +283,15 @@ impl Found {
             let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.watch)?;
             (tree, archive, printable(got.final_url.as_str()), verified)
         } else {
-            let bytes = read(&self.place, path, MAX_ARCHIVE_BYTES, caller)?.ok_or_else(|| {
-                WireError::new(Code::NotFound, "the registry does not have the archive that its entry names")
+            let bytes =
+                read(&self.registry, &self.place, path, MAX_ARCHIVE_BYTES, caller)?.ok_or_else(|| {
+                    WireError::new(
+                        Code::NotFound,
+                        "the registry does not have the archive that its entry names",
+                    )
                     .at_file(self.at(path))
                     .with_fix("tell whoever keeps the registry", &[])
-            })?;
+                })?;
             let found = Pin::of(&bytes);
             inner.judge_archive(kind, &found)?;
             let archive = caller.judge_archive(kind, &found)?;
@@ -298,6 +307,7 @@ impl Found {
 
 /// Reads one file of an index; `None` when it is not there.
 fn read(
+    registry: &str,
     place: &RegistryPlace,
     path: &str,
     limit: u64,
@@ -317,6 +327,7 @@ fn read(
             let url = format!("{base}{}", encoded(path));
             let mut request = Request::new(&url, Limits::document(limit));
             request.phase = "resolve";
+            request.errand = Errand::Registry(registry);
             let answer = caller.http()?.ask(&request)?;
             match answer.status {
                 status if status.is_success() => Ok(Some(answer.bytes)),

@@ -3,15 +3,18 @@
 use std::cmp::Ordering;
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::policy::{Objection, Sought};
+use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
 use gsdd_core::source::choice::{Choice, Verdict};
 use gsdd_core::source::compat::compare_cores;
+use gsdd_core::source::network::HostRefusal;
 use gsdd_core::source::outdated::{self, Peek, PeekPlan, PeekStatus, plan_peek};
-use gsdd_core::source::policy::POLICY_KEY;
 use gsdd_core::source::{GitRef, NpmSelector, SourceSpec};
 use gsdd_core::text::shown;
 use serde_json::Value;
 
 use super::{Caller, git, local, npm, oci, printable, registry};
+use crate::policy::source_refused;
 
 /// What would be taken.
 #[derive(Debug, Default)]
@@ -128,9 +131,7 @@ pub(crate) fn exactly(
 /// # Errors
 /// When the source can't be asked; the caller makes a row of it.
 pub(crate) fn peek(recorded: &str, caller: &Caller<'_>) -> Result<Peek, WireError> {
-    if let Ok(spec) = SourceSpec::parse(recorded) {
-        judge(&spec, caller)?;
-    }
+    judge_record(recorded, caller)?;
     match (plan_peek(recorded), SourceSpec::parse(recorded)) {
         (PeekPlan::Answered(peek), _) => Ok(peek),
         (PeekPlan::GitTags { .. }, Ok(SourceSpec::Git { url, parts, .. })) => {
@@ -192,29 +193,73 @@ pub(super) fn nothing_to_take(name: &str, choice: &Choice) -> WireError {
     error
 }
 
-/// Whether the list of known registries allows a source.
+/// Whether the policy allows a source.
 ///
 /// # Errors
 /// When it does not, or when the source is a registry that nobody configured.
 pub(crate) fn judge(spec: &SourceSpec, caller: &Caller<'_>) -> Result<(), WireError> {
-    let SourceSpec::Registry { registry, .. } = spec else { return judge_at(spec, None, caller) };
-    match registry::place(registry.as_deref(), caller) {
-        // A folder of this machine is this machine; what its entries name is judged when it is fetched.
-        Ok(place) if place.host().is_none() => Ok(()),
-        Ok(place) => judge_at(spec, place.host(), caller),
-        // Wherever it may be: a list does not have it.
-        Err(unknown) => judge_at(spec, None, caller).and(Err(unknown)),
+    match objection(spec, caller)? {
+        None => Ok(()),
+        Some(objection) => {
+            let told = match spec {
+                SourceSpec::Registry { registry, .. } => {
+                    let place = registry::place(registry.as_deref(), caller).ok();
+                    place.and_then(|place| place.host().map(shown))
+                }
+                _ => spec.host().map(shown),
+            };
+            Err(source_refused(&told.unwrap_or_else(|| spec.to_string()), &objection))
+        }
     }
 }
 
-fn judge_at(spec: &SourceSpec, host: Option<&str>, caller: &Caller<'_>) -> Result<(), WireError> {
-    caller.known.judge(spec, host).map_err(|block| {
-        let told = spec.host().or(host).map_or_else(|| spec.recorded(), str::to_owned);
-        WireError::new(
-            Code::PolicySourceBlocked,
-            format!("{} may not be installed from: {block}", shown(&told)),
-        )
-        .caused_by(format!("{POLICY_KEY} of this project"))
-        .with_fix("ask whoever keeps that list to add the host, or install from a local folder", &[])
-    })
+/// What the policy has against a source.
+///
+/// # Errors
+/// When it has nothing, and the source is a registry that nobody configured.
+pub(crate) fn objection(spec: &SourceSpec, caller: &Caller<'_>) -> Result<Option<Box<Objection>>, WireError> {
+    let objection = |sought: &Sought<'_>| caller.policy().judge_source(sought).err();
+    let SourceSpec::Registry { registry, .. } = spec else { return Ok(objection(&Sought::of(spec))) };
+    let place = registry::place(registry.as_deref(), caller);
+    let name = caller.registry_name(registry.as_deref());
+    // Wherever it may be: what a policy does not allow is refused before anything else is said about it.
+    match objection(&Sought { spec: Some(spec), registry: name.as_deref(), place: place.as_ref().ok() }) {
+        Some(objection) => Ok(Some(objection)),
+        None => place.map(|_| None),
+    }
+}
+
+/// Why the host of a source is not contacted whatever a policy allows, as far as its text says; no name is looked up.
+pub(crate) fn unreachable(spec: &SourceSpec, caller: &Caller<'_>) -> Option<HostRefusal> {
+    let network = caller.policy().network();
+    match spec {
+        SourceSpec::Git { parts, .. } if network.allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) => {
+            None
+        }
+        // Its port is git's business.
+        SourceSpec::Git { parts, .. } => judge_host_text(parts.host()).err().map(HostRefusal::from),
+        SourceSpec::Tarball { parts, .. } => {
+            network.judge_host(parts.host(), parts.port.unwrap_or(HTTPS_PORT)).err()
+        }
+        SourceSpec::Oci { host, .. } => {
+            let bare = spec.host().unwrap_or(host);
+            let port = host.strip_prefix(bare).and_then(|rest| rest.strip_prefix(':')?.parse().ok());
+            network.judge_host(bare, port.unwrap_or(HTTPS_PORT)).err()
+        }
+        SourceSpec::Local { .. } | SourceSpec::Npm { .. } | SourceSpec::Registry { .. } => None,
+    }
+}
+
+/// Whether the policy allows what a record says about a source; a text that is no source could be anything.
+///
+/// # Errors
+/// When it does not.
+pub(crate) fn judge_record(recorded: &str, caller: &Caller<'_>) -> Result<(), WireError> {
+    match SourceSpec::parse(recorded) {
+        Ok(spec) => judge(&spec, caller),
+        Err(_) => {
+            let refused = |objection: Box<Objection>| source_refused(&printable(recorded), &objection);
+            caller.policy().judge_source(&Sought::NOWHERE).map_err(refused)
+        }
+    }
 }

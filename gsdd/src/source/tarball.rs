@@ -1,6 +1,7 @@
 //! An archive behind an https URL.
 
 use gsd_proto::WireError;
+use gsdd_core::policy::Errand;
 use gsdd_core::source::SourceKind;
 use gsdd_core::source::url::SourceUrl;
 use gsdd_core::trust::VerificationLevel;
@@ -17,7 +18,8 @@ pub(super) fn fetch(
     recorded: &str,
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
-    let mut got = caller.http()?.download(&Request::new(url, Limits::archive()), &caller.workspace)?;
+    let request = Request { errand: Errand::Tarball, ..Request::new(url, Limits::archive()) };
+    let mut got = caller.http()?.download(&request, &caller.workspace)?;
     let digest = caller.judge_archive(SourceKind::Tarball, &got.sha512)?;
     // Before anything of it is unpacked.
     let signature = if caller.wants_signatures { signed::beside_url(url, caller)? } else { None };

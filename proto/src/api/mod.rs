@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod loop_hooks;
 pub mod manifest;
 pub mod outdated;
+pub mod policy;
 pub mod registry;
 pub mod reviewer;
 pub mod runtime;
@@ -69,6 +70,8 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<source::Resolve>(),
     row::<source::Inspect>(),
     row::<outdated::Outdated>(),
+    row::<policy::Show>(),
+    row::<policy::Check>(),
     row::<config::List>(),
     row::<config::Get>(),
     row::<config::Set>(),

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::explanation::{Explanation, Party, Verdict};
 use super::subject::SubjectKind;
-use super::world::{Executable, World, declares, is_shipped};
+use super::world::{World, declares, is_shipped};
+use crate::policy::SurfaceClass;
 use crate::text::{shown, shown_up_to};
 
 pub(super) fn explain(world: &World<'_>, event: &str) -> Option<Explanation> {
@@ -18,8 +19,10 @@ pub(super) fn explain(world: &World<'_>, event: &str) -> Option<Explanation> {
                     (Verdict::Inactive, "shipped: the host's own installation registers it".to_owned())
                 }
                 None => (Verdict::Inactive, "its bundle is gone".to_owned()),
-                Some(found) if found.executable == Executable::Runs => (Verdict::Active, String::new()),
-                Some(found) => (Verdict::Inactive, found.executable.sentence()),
+                Some(_) => match world.resting(SurfaceClass::Hooks, composed) {
+                    None => (Verdict::Active, String::new()),
+                    Some(why) => (Verdict::Inactive, why),
+                },
             };
             let note = if why.is_empty() { script } else { format!("{script}; {why}") };
             parties.push(Party {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::explanation::{Explanation, Party, Verdict};
 use super::subject::SubjectKind;
-use super::world::{Executable, World, declares};
+use super::world::{World, declares};
+use crate::policy::SurfaceClass;
 use crate::text::{shown, shown_up_to};
 
 pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
@@ -13,8 +14,9 @@ pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
         let Some(config) = server(&composed.manifest.raw, name) else { continue };
         let target = ["command", "url"].into_iter().find_map(|key| config.get(key).and_then(Value::as_str));
         let found = world.bundle_of(composed);
-        let runs = found.is_some_and(|found| found.executable == Executable::Runs);
-        let why = found.map(|found| found.executable.sentence()).unwrap_or_default();
+        let resting = world.resting(SurfaceClass::McpServers, composed);
+        let runs = found.is_some() && resting.is_none();
+        let why = resting.or_else(|| Some(found?.executable.sentence())).unwrap_or_default();
         let state = world.state(composed);
         let verdict = if runs { state.verdict } else { Verdict::Inactive };
         let note = format!("{}; {why}", target.unwrap_or("no command"));

@@ -7,6 +7,7 @@ use super::subject::SubjectKind;
 use super::world::{Executable, OWNERS, Stage, World, declares, fixes_of, is_shipped, rule_of};
 use crate::compose::{LedgerState, Skip};
 use crate::ids::CapabilityId;
+use crate::policy::SurfaceClass;
 use crate::registry::{Composed, is_built_in_word};
 use crate::text::{shown, shown_up_to};
 
@@ -84,6 +85,8 @@ fn family(world: &World<'_>, name: &str, owner: &Composed, state: &mut super::wo
             "decision D-06",
             Fix::words("install it again to agree to it as it is"),
         );
+    } else if let Some(reason) = world.resting(SurfaceClass::Commands, owner) {
+        state.turn_off(Stage::Composed, reason, "decision D-18", Fix::words("ask whoever keeps that file"));
     }
 }
 

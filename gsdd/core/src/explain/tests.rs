@@ -7,6 +7,7 @@ use super::*;
 use crate::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey};
 use crate::compose::{Candidate, Composition, ConsentVerdict, LedgerState, ManifestRead, Scope, compose};
 use crate::manifest::assess;
+use crate::policy::{FileText, Layer, Policy, read_layer};
 use crate::registry::{Base, BaseManifest, BaseParts, HostContract};
 use crate::version::HostVersion;
 
@@ -109,6 +110,7 @@ struct Scene {
     config: ConfigView,
     names: ConfigNames,
     enabled: EnabledSkills,
+    policy: Policy,
 }
 
 impl Scene {
@@ -137,6 +139,7 @@ impl Scene {
             config: ConfigView::new(layers, slices),
             names,
             enabled: EnabledSkills::resolve(&SkillUniverse::default(), None, None),
+            policy: Policy::default(),
         }
     }
 
@@ -151,6 +154,7 @@ impl Scene {
             .map(|candidate| Found { candidate, executable: executable.clone() })
             .collect();
         let world = World {
+            policy: &self.policy,
             base: &self.base,
             composition: &self.composition,
             found: &found,
@@ -269,6 +273,20 @@ fn what_changed_since_it_was_agreed_to_does_not_run() {
     }
     let hook = scene.one("PreToolUse");
     assert_eq!(hook.parties[0].note, "h.sh on Bash");
+}
+
+#[test]
+fn t187_what_a_policy_forbids_does_not_run_and_says_where_that_stands() {
+    let mut scene = Scene::new(json!({}));
+    let text = b"[executable]\nforbid = [\"hooks\", \"commands\", \"mcp_servers\"]";
+    let file = std::path::Path::new("/etc/gsd/policy.toml");
+    scene.policy = Policy::new([read_layer(Layer::Machine, file, &FileText::Bytes(text))]);
+    for subject in ["family:buoy", "hook:PreToolUse", "mcp:tide"] {
+        let explanation = scene.one(subject);
+        assert_eq!(explanation.verdict, Verdict::Inactive, "{subject}");
+        let told = format!("{explanation:?}");
+        assert!(told.contains("policy.toml:2, layer: machine"), "{told}");
+    }
 }
 
 #[test]

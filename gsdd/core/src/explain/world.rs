@@ -6,6 +6,7 @@ use super::explanation::{Fix, Party, Predicate, Verdict};
 use crate::activation::{ConfigOrigin, ConfigView, EnabledSkills};
 use crate::compose::{Candidate, Composition, Scope, Skip, SkipReason};
 use crate::manifest::{Assessed, Manifest, RuleId};
+use crate::policy::{Policy, SurfaceClass};
 use crate::registry::{Base, Composed};
 use crate::text::{shown, shown_up_to};
 
@@ -29,6 +30,8 @@ pub struct World<'a> {
     pub config_names: &'a ConfigNames,
     /// Which skills are installed and on the surface.
     pub enabled: &'a EnabledSkills,
+    /// What may run.
+    pub policy: &'a Policy,
 }
 
 /// An installed bundle.
@@ -204,6 +207,16 @@ impl<'a> World<'a> {
         }
         state.predicates.insert(0, state.stage.predicate(state.verdict == Verdict::Active));
         state
+    }
+
+    /// Why nothing of this class runs of a capability, or that it does.
+    pub(super) fn resting(&self, class: SurfaceClass, composed: &Composed) -> Option<String> {
+        let executable = match self.bundle_of(composed) {
+            Some(found) if found.executable != Executable::Runs => return Some(found.executable.sentence()),
+            Some(_) => self.policy.judge_use(class, composed.scope),
+            None => Ok(()),
+        };
+        executable.err().map(|objection| format!("{} ({})", objection.why, objection.rule.place))
     }
 
     fn add_trust(&self, composed: &Composed, state: &mut State) {

@@ -46,6 +46,15 @@ pub fn advisory(gate: &MissingGate<'_>) -> String {
     format!("{} {remedy}", head(&format!("Capability {}", gate.id)))
 }
 
+/// One line: which gate is not used because a policy forbids what it runs, and that it is not enforced.
+#[must_use]
+pub fn forbidden_gate(id: &str, point: &str, why: &str) -> String {
+    let why = text::advisory(why).unwrap_or_default();
+    format!(
+        "The gate of capability {id} at {point} runs a command, which a policy forbids ({why}), so it is skipped and NOT enforced."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,6 +53,15 @@ pub struct ActiveHook {
     pub wire: Map<String, Value>,
 }
 
+impl ActiveHook {
+    /// Whether it is a gate whose check is a shell command.
+    #[must_use]
+    pub fn runs_command(&self) -> bool {
+        let kind = self.wire.get("check").and_then(|check| check.get("predicate")?.get("kind")?.as_str());
+        self.kind == HookKind::Gate && kind == Some("command-exit-zero")
+    }
+}
+
 /// Keeps the hooks whose owner is active and whose own `when` is on.
 pub fn select<'a>(
     hooks: impl IntoIterator<Item = PointHook<'a>>,

@@ -8,7 +8,7 @@ mod envelope;
 mod markdown;
 mod state;
 
-pub use advisory::{MissingGate, advisory};
+pub use advisory::{MissingGate, advisory, forbidden_gate};
 pub use envelope::{ActiveHook, HookKind, PointHook, envelope, select};
 pub use markdown::markdown;
 pub use state::capability_states;

@@ -6,13 +6,10 @@
 //!
 //! Source: decision D-18, threats T62, T68, T158, T160.
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use std::fmt;
 
 use super::address::{AddressRefusal, HTTPS_PORT, judge_host_text};
 
-/// The key, for messages.
-pub const PRIVATE_HOSTS_KEY: &str = "network.private_hosts";
 /// Most hosts of one file.
 pub const MAX_PRIVATE_HOSTS: usize = 1024;
 
@@ -61,16 +58,14 @@ impl PrivateHost {
     }
 }
 
-/// Why a policy file can't be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
-pub struct PolicyProblem {
-    /// The key it is about; empty when the file is no TOML.
-    pub key: String,
-    /// From 1.
-    pub line: u32,
-    /// What is wrong, naming the key.
-    pub what: String,
+/// As it is written.
+impl fmt::Display for PrivateHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.port {
+            Some(port) => write!(f, "{}:{port}", self.host),
+            None => f.write_str(&self.host),
+        }
+    }
 }
 
 /// What one policy file says about hosts; `None` where it has no such key.
@@ -78,47 +73,6 @@ pub struct PolicyProblem {
 pub struct NetworkLayer {
     /// The listed hosts.
     pub private_hosts: Option<Vec<PrivateHost>>,
-}
-
-impl NetworkLayer {
-    /// Reads the part of a policy file that is about the network. Keys that are not known here are left to others.
-    ///
-    /// # Errors
-    /// [`PolicyProblem`] for text that is not TOML and for values of a wrong type or shape.
-    pub fn parse(text: &str) -> Result<Self, PolicyProblem> {
-        let line = |at: usize| {
-            let breaks = text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count();
-            u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
-        };
-        let wrong = |key: &str, at: usize, what: &str| PolicyProblem {
-            key: key.to_owned(),
-            line: line(at),
-            what: format!("`{key}` {what}"),
-        };
-        let root = DeTable::parse(text).map_err(|error| PolicyProblem {
-            key: String::new(),
-            line: line(error.span().map_or(0, |span| span.start)),
-            what: error.message().lines().next().unwrap_or("this is not TOML").to_owned(),
-        })?;
-        let Some(network) = root.get_ref().get("network") else { return Ok(Self::default()) };
-        let Some(network_table) = network.get_ref().as_table() else {
-            return Err(wrong("network", network.span().start, "must be a table"));
-        };
-        let Some(hosts) = network_table.get("private_hosts") else { return Ok(Self::default()) };
-        let must_be = "must be a list of texts such as \"forge.corp.example\" or \"localhost:8443\"";
-        let items = hosts.get_ref().as_array();
-        let items = items.ok_or_else(|| wrong(PRIVATE_HOSTS_KEY, hosts.span().start, must_be))?;
-        if items.len() > MAX_PRIVATE_HOSTS {
-            return Err(wrong(PRIVATE_HOSTS_KEY, hosts.span().start, "lists more than 1024 hosts"));
-        }
-        let host = |item: &Spanned<DeValue<'_>>| {
-            item.get_ref()
-                .as_str()
-                .and_then(PrivateHost::parse)
-                .ok_or_else(|| wrong(PRIVATE_HOSTS_KEY, item.span().start, must_be))
-        };
-        Ok(Self { private_hosts: Some(items.iter().map(host).collect::<Result<_, _>>()?) })
-    }
 }
 
 /// What both files say together.
@@ -212,24 +166,6 @@ mod tests {
         for port in [0, 22, 80, 6379, 8443] {
             assert_eq!(policy.judge_host("forge.example", port), Err(HostRefusal::Port(port)));
         }
-    }
-
-    #[test]
-    fn t158_wrong_types_are_named_with_their_line() {
-        for (text, key, line) in [
-            ("\n[network]\nprivate_hosts = \"x\"\n", PRIVATE_HOSTS_KEY, 3),
-            ("[network]\nprivate_hosts = [\n  \"a.example\",\n  5,\n]\n", PRIVATE_HOSTS_KEY, 4),
-            ("[network]\nprivate_hosts = [\"https://a.example\"]\n", PRIVATE_HOSTS_KEY, 2),
-            ("[network]\nprivate_hosts = [\"*.example\"]\n", PRIVATE_HOSTS_KEY, 2),
-            ("[network]\nprivate_hosts = [\"127.1\"]\n", PRIVATE_HOSTS_KEY, 2),
-            ("network = true\n", "network", 1),
-            ("a = 1\n[network\n", "", 2),
-        ] {
-            let problem = NetworkLayer::parse(text).unwrap_err();
-            assert_eq!((problem.key.as_str(), problem.line), (key, line), "{text:?}: {problem}");
-        }
-        assert_eq!(NetworkLayer::parse("[other]\nx = 1\n"), Ok(NetworkLayer::default()));
-        assert_eq!(NetworkLayer::parse("[network]\nprivate_hosts = []\n").unwrap(), layer(&[]));
     }
 
     fn some_layer() -> impl Strategy<Value = NetworkLayer> {

@@ -1,8 +1,7 @@
 //! `strict_known_registries`: which hosts capabilities may come from.
 //!
-//! Layers (machine, user, project) are judged one by one and every one of them must agree, so that a layer can only
-//! tighten. Anything of a wrong type closes the door. The judgement is made over the spec, and again over every host
-//! that is really contacted.
+//! Upstream's key in the configuration of a project; [`crate::policy`] asks it beside its own rules. Anything of a wrong
+//! type closes the door. The judgement is made over the spec, and again over every host that is really contacted.
 //!
 //! Source: ADR-1244 D5 rule 7, lifecycle formats section 16 (rule 11), decision D-18, threats T158 to T160.
 
@@ -149,21 +148,6 @@ impl KnownRegistries {
     }
 }
 
-/// Judges a source by all layers in order; the answer names the first layer that refuses.
-///
-/// # Errors
-/// The index of that layer and its reason.
-pub fn judge_layers(
-    layers: &[KnownRegistries],
-    spec: &SourceSpec,
-    resolved_host: Option<&str>,
-) -> Result<(), (usize, PolicyBlock)> {
-    for (index, layer) in layers.iter().enumerate() {
-        layer.judge(spec, resolved_host).map_err(|block| (index, block))?;
-    }
-    Ok(())
-}
-
 /// Whole host, or a suffix that starts at a label; addresses only as a whole.
 fn host_is_listed(entries: &[String], host: &str) -> bool {
     let host = host.to_lowercase();
@@ -201,18 +185,6 @@ mod tests {
             assert_eq!(policy.judge_host(host), Err(PolicyBlock::HostNotListed), "{host}");
         }
         assert!(listed(&json!(["113.9"])).judge_host("203.0.113.9").is_err());
-    }
-
-    #[test]
-    fn t160_a_layer_can_only_tighten() {
-        let spec = SourceSpec::parse("git+https://forge.example/r").unwrap();
-        let machine = listed(&json!(["corp.example"]));
-        let project = listed(&Value::Null);
-        assert_eq!(
-            judge_layers(&[machine, project.clone()], &spec, None),
-            Err((0, PolicyBlock::HostNotListed))
-        );
-        assert_eq!(judge_layers(&[project.clone(), project], &spec, None), Ok(()));
     }
 
     #[test]

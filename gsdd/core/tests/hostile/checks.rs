@@ -3,6 +3,7 @@
 //! Each function panics when something does not hold.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use gsdd_core::bundle::check_member;
@@ -10,9 +11,9 @@ use gsdd_core::bundle::pax::{PaxRecords, read_pax};
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, ManifestRead, Scope, compose};
 use gsdd_core::json::{JsonProblem, MAX_DEPTH, locate, parse_lenient, parse_strict};
 use gsdd_core::manifest::assess;
+use gsdd_core::policy::{FileText, Layer, Policy, Sought, read_layer};
 use gsdd_core::registry::{Base, BaseParts, HostContract, View};
 use gsdd_core::source::address::{judge_address, judge_host_text};
-use gsdd_core::source::network::{NetworkLayer, NetworkPolicy};
 use gsdd_core::source::oci::{layer_of, read_challenge};
 use gsdd_core::source::{PathStyle, SourceSpec};
 use gsdd_core::trust::{Disclosure, disclosure_signature};
@@ -123,7 +124,7 @@ pub(crate) fn pax(bytes: &[u8]) {
     }
 }
 
-/// Bytes as a source, a host of one, and a policy over them: what is accepted reads back, and no spelling of an address
+/// Bytes as a source and a host of one: what is accepted reads back, and no spelling of an address
 /// that is not public passes.
 pub(crate) fn source(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -138,12 +139,27 @@ pub(crate) fn source(bytes: &[u8]) {
     if let (Ok(address), Ok(())) = (text.parse::<std::net::IpAddr>(), judge_host_text(&text)) {
         assert_eq!(judge_address(address), Ok(()), "text and address are judged alike");
     }
-    if let Ok(layer) = NetworkLayer::parse(&text) {
-        let user = NetworkLayer { private_hosts: Some(Vec::new()) };
-        let policy = NetworkPolicy { machine: layer, user };
-        assert!(!policy.allows("localhost", 443), "an empty list of one layer allows nothing");
-    }
     drop((read_challenge(&text), layer_of(bytes)));
+}
+
+/// Bytes as a policy file of each layer: every answer of a policy with it is at most as wide as without it.
+pub(crate) fn policy(bytes: &[u8]) {
+    let read = |layer| read_layer(layer, Path::new("policy.toml"), &FileText::Bytes(bytes));
+    let closed = read_layer(
+        Layer::User,
+        Path::new("policy.toml"),
+        &FileText::Bytes(b"network.private_hosts = []\nsources.allow = []\nconsent.yes = false"),
+    );
+    for layer in Layer::ALL {
+        let policy = Policy::new([read(layer), closed.clone()]);
+        assert!(!policy.network().allows("localhost", 443), "an empty list of one layer allows nothing");
+        assert!(policy.judge_source(&Sought::NOWHERE).is_err() && policy.judge_blanket().is_err());
+        for setting in policy.settings() {
+            assert!(
+                setting.rule.is_none_or(|rule| rule.problem().is_none_or(|problem| problem.len() < 2000))
+            );
+        }
+    }
 }
 
 fn depth(value: &Value) -> usize {

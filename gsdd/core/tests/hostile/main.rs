@@ -229,10 +229,6 @@ const SOURCES: &[&str] = &[
     "sha256:",
     "0a0a0a0a",
     "tag:",
-    "[network]\n",
-    "private_hosts = [",
-    "\"a.example\"",
-    "]\n",
     "Bearer realm=\"",
     "\"",
     ",",
@@ -241,6 +237,31 @@ const SOURCES: &[&str] = &[
     "..",
     "%",
     "-",
+];
+
+const POLICIES: &[&str] = &[
+    "[network]\n",
+    "[policy.sources]\n",
+    "[sources]\n",
+    "[executable]\n",
+    "private_hosts = [",
+    "allow = [",
+    "deny = [",
+    "forbid = [",
+    "required = [",
+    "strictKnownMarketplaces = [",
+    "blockedMarketplaces = [",
+    "{source = \"github\", repo = \"a/b\"}",
+    "{source = \"hostPattern\", hostPattern = \"((a*)*)*\"}",
+    "\"a.example\"",
+    "\"host:.a.example\"",
+    "\"repository:a.example/b\"",
+    "\"hooks\"",
+    "min_level = \"pin\"\n",
+    "consent.yes = false\n",
+    "true",
+    ",",
+    "]\n",
 ];
 
 proptest! {
@@ -306,6 +327,16 @@ proptest! {
     #[test]
     fn any_bytes_are_read_as_a_source(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         checks::source(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_read_as_a_policy(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        checks::policy(&bytes);
+    }
+
+    #[test]
+    fn almost_policies_are_read(bytes in pieces(POLICIES)) {
+        checks::policy(&bytes);
     }
 
     #[test]

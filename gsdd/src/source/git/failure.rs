@@ -29,6 +29,9 @@ impl Git<'_> {
                 "set up a credential helper or ssh key for that host, then check it",
                 &["git", "ls-remote", &url],
             )
+        } else if self.caller.policy().limits_sources() && says(&["redirect", "error: 30"]) {
+            WireError::new(Code::PolicySourceBlocked, format!("{url} redirects, and a policy limits sources"))
+                .with_fix("name the address that it leads to; see the policy", &["gsdctl", "policy", "show"])
         } else if says(&["could not resolve host", "name or service not known", "no address associated"]) {
             WireError::new(Code::SourceUnreachable, format!("the host of {url} is not known"))
                 .with_fix("check the spelling of the host, and the network", &[])

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use gsd_proto::{Code, WireError};
 use gsdd_core::bundle::RelPath;
-use gsdd_core::source::GitRef;
+use gsdd_core::policy::{Contact, Errand, Objection, Sought};
 use gsdd_core::source::address::{HTTPS_PORT, judge_host_text};
 use gsdd_core::source::url::SourceUrl;
+use gsdd_core::source::{GitRef, SourceSpec};
 use gsdd_core::text::shown;
 use gsdd_core::trust::VerificationLevel;
 
@@ -27,6 +28,7 @@ use self::guard::{End, read_bounded, watch_over};
 use self::personal::{PersonalSettings, settings_of};
 use super::http::host_refused;
 use super::{Caller, Fetched, signed};
+use crate::policy::source_refused;
 use crate::store::TakenFrom;
 
 /// Total time for one fetch.
@@ -188,9 +190,13 @@ impl<'a> Git<'a> {
         let settings = settings_of(caller, url);
         // Where a name leads to is git's to find out; what a host says by itself is judged here. A rewritten URL leads to
         // where the person's own configuration says.
-        let policy = caller.policy()?;
-        if !settings.rewrites && !policy.allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) {
-            judge_host_text(parts.host()).map_err(|refusal| host_refused(parts.host(), refusal.into()))?;
+        match &settings.rewritten {
+            Some(there) => judge_mirror(there, caller)?,
+            None if caller.policy().network().allows(parts.host(), parts.port.unwrap_or(HTTPS_PORT)) => {}
+            None => {
+                judge_host_text(parts.host())
+                    .map_err(|refusal| host_refused(parts.host(), refusal.into()))?;
+            }
         }
         let git = Self { url, remote: url, repository, settings, caller, begun: Instant::now() };
         git.run(&["init", "--bare", "--quiet", "."])?;
@@ -253,7 +259,9 @@ impl<'a> Git<'a> {
             ("protocol.version", "2"),
         ];
         // Through the environment: values can hold tokens, and arguments are readable by others.
-        let fixed = fixed.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        // git does not say where a redirect leads to before it goes there.
+        let redirects = self.caller.policy().limits_sources().then_some(("http.followRedirects", "false"));
+        let fixed = fixed.into_iter().chain(redirects).map(|(key, value)| (key.to_owned(), value.to_owned()));
         let pairs: Vec<(String, String)> = self.settings.pairs.iter().cloned().chain(fixed).collect();
         command.env("GIT_CONFIG_COUNT", pairs.len().to_string());
         for (at, (key, value)) in pairs.iter().enumerate() {
@@ -388,6 +396,32 @@ impl<'a> Git<'a> {
                 format!("{} has no tag and no branch named {}", shown(self.url), shown(name)),
             )
             .with_fix("list what there is", &["git", "ls-remote", "--tags", "--heads", &shown(self.url)])),
+        }
+    }
+}
+
+/// Judges the place that the person's own configuration puts in the place of a URL: where a policy limits sources, a
+/// mirror has to be allowed like any other.
+fn judge_mirror(there: &str, caller: &Caller<'_>) -> Result<(), WireError> {
+    if !caller.policy().limits_sources() || there.starts_with("file://") || there.starts_with('/') {
+        return Ok(());
+    }
+    let url = SourceUrl::parse(there).ok().or_else(|| match SourceSpec::parse(&format!("git+{there}")) {
+        Ok(SourceSpec::Git { parts, .. }) => Some(parts),
+        _ => None,
+    });
+    let refused = |host: &str, objection: &Objection| {
+        source_refused(&shown(host), objection).caused_by("your git configuration leads there (insteadOf)")
+    };
+    match url {
+        Some(url) => {
+            let (host, path) = (url.host(), url.path.as_str());
+            let contact = Contact { host, path, errand: Errand::Git, is_origin: false };
+            caller.policy().judge_contact(&contact).map_err(|objection| refused(host, &objection))
+        }
+        None => {
+            let told = without_credentials(there);
+            caller.policy().judge_source(&Sought::NOWHERE).map_err(|objection| refused(&told, &objection))
         }
     }
 }

@@ -11,8 +11,8 @@ pub(super) struct PersonalSettings {
     pub(super) pairs: Vec<(String, String)>,
     /// Schemes that an `insteadOf` of theirs may lead to.
     pub(super) schemes: Vec<&'static str>,
-    /// Whether an `insteadOf` of theirs is about the URL.
-    pub(super) rewrites: bool,
+    /// What an `insteadOf` of theirs makes of the URL; git takes the longest one.
+    pub(super) rewritten: Option<String>,
 }
 
 /// Reads the keys that a fetch may need from the person's own configuration.
@@ -28,6 +28,7 @@ pub(super) fn settings_of(caller: &Caller<'_>, url: &str) -> PersonalSettings {
     let Ok(output) = command.output() else { return PersonalSettings::default() };
     let mut settings = PersonalSettings::default();
     let mut taken = BTreeMap::new();
+    let mut longest = 0;
     for entry in output.stdout.split(|byte| *byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         let Some((key, value)) = entry.split_once('\n') else { continue };
@@ -35,9 +36,12 @@ pub(super) fn settings_of(caller: &Caller<'_>, url: &str) -> PersonalSettings {
             continue;
         }
         if let Some(base) = key.strip_prefix("url.").and_then(|key| key.strip_suffix(".insteadof"))
-            && url.starts_with(value)
+            && let Some(rest) = url.strip_prefix(value)
         {
-            settings.rewrites = true;
+            if settings.rewritten.is_none() || value.len() > longest {
+                longest = value.len();
+                settings.rewritten = Some(format!("{base}{rest}"));
+            }
             settings.schemes.extend(
                 ["file", "http", "git"].into_iter().find(|scheme| base.starts_with(&format!("{scheme}://"))),
             );

@@ -7,7 +7,6 @@ use std::time::Duration;
 use gsd_proto::{Code, WireError};
 use gsdd_core::source::address::AddressRefusal;
 use gsdd_core::source::network::HostRefusal;
-use gsdd_core::source::policy::PolicyBlock;
 use gsdd_core::text::{shown, shown_up_to};
 use reqwest::{StatusCode, Url};
 
@@ -20,7 +19,8 @@ pub(super) enum Failure {
     NotHttps,
     Credentials,
     Host(HostRefusal),
-    NotListed(PolicyBlock),
+    /// By the policy.
+    NotAllowed(Box<WireError>),
     TooManyRedirects,
     RedirectWithoutTarget,
     UnknownName(String),
@@ -124,10 +124,7 @@ impl Failure {
                 let error = blocked(format!("{host} is not contacted: it leads to {address}"));
                 private(error.caused_by(refusal.to_string()), &host)
             }
-            Self::NotListed(block) => {
-                WireError::new(Code::PolicySourceBlocked, format!("{host} may not be contacted: {block}"))
-                    .with_fix("ask whoever keeps the list of known registries to add the host", &[])
-            }
+            Self::NotAllowed(refusal) => *refusal,
             Self::TooManyRedirects => unreachable(format!("{url} redirects too often"))
                 .with_fix("name the address that it leads to in the end", &[]),
             Self::RedirectWithoutTarget => {

@@ -1,11 +1,13 @@
 //! One stop on the way to the bytes: judged before it is contacted.
 
+use gsdd_core::policy::{Contact, Errand, Policy};
 use gsdd_core::source::address::HTTPS_PORT;
 use gsdd_core::source::network::NetworkPolicy;
-use gsdd_core::source::policy::KnownRegistries;
+use gsdd_core::text::shown;
 use reqwest::Url;
 
 use super::failure::Failure;
+use crate::policy::source_refused;
 
 /// A URL that is about to be contacted.
 #[derive(Clone, Debug)]
@@ -46,11 +48,12 @@ impl Hop {
         Ok(Self { url, is_origin })
     }
 
-    /// Judges scheme, credentials, host and port.
+    /// Judges scheme, credentials, host, port and path.
     pub(super) fn judge(
         &self,
-        policy: &NetworkPolicy,
-        known: Option<&KnownRegistries>,
+        network: &NetworkPolicy,
+        policy: &Policy,
+        errand: Errand<'_>,
     ) -> Result<(), Failure> {
         let url = &self.url;
         if url.scheme() != "https" {
@@ -60,19 +63,23 @@ impl Hop {
             return Err(Failure::Credentials);
         }
         let host = url.host_str().ok_or(Failure::NotAUrl)?;
-        policy.judge_host(host, url.port().unwrap_or(HTTPS_PORT)).map_err(Failure::Host)?;
-        known.map_or(Ok(()), |known| known.judge_host(host)).map_err(Failure::NotListed)
+        network.judge_host(host, url.port().unwrap_or(HTTPS_PORT)).map_err(Failure::Host)?;
+        let contact = Contact { host, path: url.path(), errand, is_origin: self.is_origin };
+        policy
+            .judge_contact(&contact)
+            .map_err(|objection| Failure::NotAllowed(Box::new(source_refused(&shown(host), &objection))))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gsdd_core::policy::{FileText, Layer, read_layer};
     use gsdd_core::source::address::AddressRefusal;
 
     use super::*;
 
     fn judged(raw: &str) -> Result<(), Failure> {
-        Hop::first(raw)?.judge(&NetworkPolicy::default(), None)
+        Hop::first(raw)?.judge(&NetworkPolicy::default(), &Policy::default(), Errand::Unnamed)
     }
 
     #[test]
@@ -101,8 +108,10 @@ mod tests {
     #[test]
     fn t64_every_redirect_is_judged_like_the_first_url() {
         let first = Hop::first("https://forge.example/a/x.tgz").unwrap();
-        let policy = NetworkPolicy::default();
-        first.to(Some("../y.tgz")).unwrap().judge(&policy, None).unwrap();
+        let judged =
+            |hop: &Hop, policy: &Policy| hop.judge(&NetworkPolicy::default(), policy, Errand::Tarball);
+        let open = Policy::default();
+        judged(&first.to(Some("../y.tgz")).unwrap(), &open).unwrap();
         for target in [
             "http://forge.example/x",
             "//127.0.0.1/x",
@@ -112,12 +121,13 @@ mod tests {
             "https://cdn.example:8443/x",
             "https://[fd00::1]/x",
         ] {
-            assert!(first.to(Some(target)).unwrap().judge(&policy, None).is_err(), "{target}");
+            assert!(judged(&first.to(Some(target)).unwrap(), &open).is_err(), "{target}");
         }
-        let known = KnownRegistries::Listed(vec!["forge.example".to_owned()]);
-        first.judge(&policy, Some(&known)).unwrap();
+        let text = FileText::Bytes(b"[sources]\nallow = [\"host:forge.example\"]");
+        let policy = Policy::new([read_layer(Layer::User, std::path::Path::new("p"), &text)]);
+        judged(&first, &policy).unwrap();
         let away = first.to(Some("https://cdn.example/x")).unwrap();
-        assert!(matches!(away.judge(&policy, Some(&known)), Err(Failure::NotListed(_))));
+        assert!(matches!(judged(&away, &policy), Err(Failure::NotAllowed(_))));
     }
 
     #[test]

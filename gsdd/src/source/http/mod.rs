@@ -1,7 +1,7 @@
 //! Fetching over HTTPS, from hosts that nobody vouches for.
 //!
 //! What a spec names, and where a server sends on to, is judged before it is dialled: the scheme, the host, the port,
-//! the address that its name leads to, and the list of known registries. Names are looked up by us, and exactly the
+//! the address that its name leads to, and the policy. Names are looked up by us, and exactly the
 //! addresses that were judged are dialled, so a name that answers differently the second time gains nothing (T63).
 //! Nothing that the daemon's own environment says is used: proxies and further root certificates come from the
 //! caller's.
@@ -16,11 +16,12 @@ mod hop;
 mod resolve;
 mod roots;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gsd_proto::{Context, WireError};
-use gsdd_core::source::network::{HostRefusal, NetworkPolicy};
-use gsdd_core::source::policy::KnownRegistries;
+use gsdd_core::policy::{Errand, Policy};
+use gsdd_core::source::network::HostRefusal;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use reqwest::{StatusCode, Url};
 use tokio::time::Instant;
@@ -73,15 +74,6 @@ impl Limits {
     }
 }
 
-/// How the list of known registries applies to the hosts of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listing {
-    /// Every host that is contacted has to be in it.
-    EveryHost,
-    /// It allowed the kind of source as a whole (`npm`), whose hosts are the person's own configuration.
-    WholeKind,
-}
-
 /// What to get.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
@@ -91,7 +83,8 @@ pub(crate) struct Request<'a> {
     /// `Authorization`, sent to the origin of `url` and to no other (T65). Build it by [`secret_header`].
     pub(crate) authorization: Option<HeaderValue>,
     pub(crate) limits: Limits,
-    pub(crate) listing: Listing,
+    /// What the policy is told that this is for.
+    pub(crate) errand: Errand<'a>,
     /// What the progress is of, for example `download`.
     pub(crate) phase: &'static str,
 }
@@ -99,14 +92,7 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     /// A request for `url` without credentials.
     pub(crate) fn new(url: &'a str, limits: Limits) -> Self {
-        Self {
-            url,
-            accept: None,
-            authorization: None,
-            limits,
-            listing: Listing::EveryHost,
-            phase: "download",
-        }
+        Self { url, accept: None, authorization: None, limits, errand: Errand::Unnamed, phase: "download" }
     }
 }
 
@@ -148,7 +134,7 @@ impl Document {
 /// The network as one fetch may use it.
 pub(crate) struct Http {
     clients: Clients,
-    known: KnownRegistries,
+    policy: Arc<Policy>,
     watch: Watch,
 }
 
@@ -165,12 +151,11 @@ impl Http {
     /// When the caller's proxy or root certificates can't be used.
     pub(crate) fn new(
         ctx: &Context,
-        policy: NetworkPolicy,
-        known: KnownRegistries,
+        policy: Arc<Policy>,
         watch: Watch,
         further_roots: Option<&std::path::Path>,
     ) -> Result<Self, WireError> {
-        Ok(Self { clients: Clients::new(ctx, policy, further_roots)?, known, watch })
+        Ok(Self { clients: Clients::new(ctx, policy.network(), further_roots)?, policy, watch })
     }
 
     /// Gets a document. Any status that is not a success is an error.
@@ -227,9 +212,8 @@ impl Http {
     ) -> Result<(Url, reqwest::Response), WireError> {
         let mut hop = Hop::first(request.url).map_err(|failure| failure.explain_unread(request.url))?;
         for _ in 0..=MAX_REDIRECTS {
-            let known = (request.listing == Listing::EveryHost).then_some(&self.known);
             let failed = |failure: Failure| failure.explain(&hop.url, request.url);
-            hop.judge(self.clients.policy(), known).map_err(failed)?;
+            hop.judge(self.clients.policy(), &self.policy, request.errand).map_err(failed)?;
             let response = self.send(&hop, request, deadline).await.map_err(failed)?;
             if !is_redirect(response.status()) {
                 return Ok((hop.url, response));

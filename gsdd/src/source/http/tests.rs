@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use gsd_tests::{HttpsServer, Reply};
+use gsdd_core::policy::{FileText, Layer, read_layer};
 use gsdd_core::source::Pin as Digest;
-use gsdd_core::source::network::PrivateHost;
 use tokio_util::sync::CancellationToken;
 
 use super::resolve::Lookup;
@@ -18,8 +18,9 @@ use super::*;
 struct Bench {
     dir: tempfile::TempDir,
     ctx: Context,
-    policy: NetworkPolicy,
-    known: KnownRegistries,
+    /// Private hosts of the person's policy, and what else it says.
+    hosts: Vec<String>,
+    rules: &'static str,
     cancel: CancellationToken,
     names: Option<Arc<dyn Lookup>>,
 }
@@ -34,8 +35,8 @@ impl Bench {
         Self {
             ctx: Context::new("t", dir.path().to_owned(), vars),
             dir,
-            policy: NetworkPolicy::default(),
-            known: KnownRegistries::Open,
+            hosts: Vec::new(),
+            rules: "",
             cancel: CancellationToken::new(),
             names: None,
         }
@@ -43,14 +44,23 @@ impl Bench {
     }
 
     fn listing(mut self, host: &str) -> Self {
-        let listed = PrivateHost::parse(host).unwrap();
-        self.policy.user.private_hosts.get_or_insert_default().push(listed);
+        self.hosts.push(host.to_owned());
         self
     }
 
     fn env(mut self, name: &str, value: &str) -> Self {
         self.ctx.env.insert(name.to_owned(), value.to_owned());
         self
+    }
+
+    fn policy(&self) -> Policy {
+        let hosts = if self.hosts.is_empty() {
+            String::new()
+        } else {
+            format!("[network]\nprivate_hosts = {:?}\n", self.hosts)
+        };
+        let text = format!("{}{hosts}", self.rules);
+        Policy::new([read_layer(Layer::User, Path::new("policy.toml"), &FileText::Bytes(text.as_bytes()))])
     }
 
     fn run<T: Send>(
@@ -60,7 +70,7 @@ impl Bench {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let watch = Watch::new(self.cancel.clone());
-        let mut http = Http::new(&self.ctx, self.policy.clone(), self.known.clone(), watch, None)?;
+        let mut http = Http::new(&self.ctx, Arc::new(self.policy()), watch, None)?;
         if let Some(names) = &self.names {
             http.clients = http.clients.looking_up(Arc::clone(names));
         }
@@ -108,7 +118,7 @@ fn t62_a_private_server_needs_a_line_in_the_policy() {
     let server = HttpsServer::start(&[], |_| Reply::ok("x"));
     let mut bench = Bench::of(&server);
     bench.get(&server.url("/x")).unwrap();
-    bench.policy = NetworkPolicy::default();
+    bench.hosts.clear();
     bench.refused(&server.url("/x"), "policy.blocked", "this machine itself");
     bench.refused(&format!("https://127.0.0.1:{}/x", server.port()), "policy.blocked", "this machine itself");
     assert_eq!(server.seen().len(), 1);
@@ -173,7 +183,7 @@ fn t64_redirects_are_followed_within_limits() {
 }
 
 #[test]
-fn t160_a_redirect_leads_only_to_known_registries() {
+fn t159_a_redirect_leads_only_to_allowed_places() {
     let server = HttpsServer::start(&[], |seen| match seen.target.as_str() {
         "/x" => Reply::redirect(&format!(
             "https://{}/y",
@@ -183,13 +193,18 @@ fn t160_a_redirect_leads_only_to_known_registries() {
     });
     let mut bench = Bench::of(&server).listing(&format!("127.0.0.1:{}", server.port()));
     bench.get(&server.url("/x")).unwrap();
-    bench.known = KnownRegistries::Listed(vec!["localhost".to_owned()]);
+    bench.rules = "[sources]\nallow = [\"host:localhost\", \"kind:npm\"]\n";
     bench.refused(&server.url("/x"), "policy.source_blocked", "127.0.0.1");
     let url = server.url("/x");
-    let whole_kind = |http: &Http, _: &Path| {
-        http.get(&Request { listing: Listing::WholeKind, ..Request::new(&url, Limits::document(9)) })
+    let for_npm = |http: &Http, _: &Path| {
+        http.get(&Request { errand: Errand::Npm("x"), ..Request::new(&url, Limits::document(9)) })
     };
-    bench.run(whole_kind).unwrap();
+    bench.run(for_npm).unwrap();
+    bench.rules = "[sources]\ndeny = [\"host:127.0.0.1\"]\n";
+    bench.run(for_npm).unwrap_err();
+    bench.refused(&url, "policy.source_blocked", "`sources.deny` denies host:127.0.0.1");
+    bench.rules = "[sources]\nallow = [\"repository:localhost/x\"]\n";
+    bench.refused(&server.url("/z"), "policy.source_blocked", "localhost");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod credentials;
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::policy::Errand;
 use gsdd_core::source::SourceKind;
 use gsdd_core::source::oci::{
     Challenge, Layer, MANIFEST_TYPES, MAX_MANIFEST, is_beside, layer_of, read_challenge,
@@ -104,7 +105,11 @@ struct Token {
     access_token: Option<String>,
 }
 
-impl Registry<'_> {
+impl<'a> Registry<'a> {
+    fn errand(&self) -> Errand<'a> {
+        Errand::Oci { host: self.host, repository: self.repository }
+    }
+
     fn url(&self, kind: &str, name: &str) -> String {
         // The name that people use is not that of the machine that serves.
         let host = if self.host == "docker.io" { "registry-1.docker.io" } else { self.host };
@@ -140,6 +145,7 @@ impl Registry<'_> {
         let request = Request {
             accept: Some(MANIFEST_TYPES),
             phase: "look up",
+            errand: self.errand(),
             ..Request::new(&url, Limits::document(MAX_MANIFEST))
         };
         let answer = http.ask(&request)?;
@@ -155,8 +161,11 @@ impl Registry<'_> {
 
     fn layer(&self, layer: &Layer) -> Result<super::http::Downloaded, WireError> {
         let url = self.url("blobs", &layer.digest);
-        let request =
-            Request { authorization: self.authorization.clone(), ..Request::new(&url, Limits::archive()) };
+        let request = Request {
+            authorization: self.authorization.clone(),
+            errand: self.errand(),
+            ..Request::new(&url, Limits::archive())
+        };
         self.caller.http()?.download(&request, &self.caller.workspace)
     }
 
