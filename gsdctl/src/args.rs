@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gsd_proto::duration;
 
 pub(crate) use capability::{
-    CapabilityVerb, ConsentVerb, InstallArgs, LedgerVerb, ListArgs, RemoveArgs, RollbackArgs, SetArgs,
-    StateArgs, SwitchArgs, UpdateArgs, WishArgs,
+    AuditVerb, CapabilityVerb, ConsentVerb, InstallArgs, LedgerVerb, ListArgs, RemoveArgs, RollbackArgs,
+    SetArgs, StateArgs, SwitchArgs, UpdateArgs, WishArgs,
 };
 pub(crate) use hosts::{
     HookTestArgs, HookVerb, LoopVerb, McpExecArgs, McpVerb, RenderArgs, ReviewerExecArgs, ReviewerVerb,
@@ -230,6 +230,13 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         verb: McpVerb,
+    },
+
+    /// The record of what changed what can run
+    Audit {
+        /// What to do.
+        #[command(subcommand)]
+        verb: AuditVerb,
     },
 
     /// Lanes that are given plans to read, and where they send them

@@ -7,6 +7,7 @@
 
 pub mod app;
 mod apply;
+mod audit;
 pub mod boot;
 mod engine;
 pub mod environment;

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests: a panic is the report")]
 
+mod audit;
 mod bad_input;
 mod bad_records;
 mod commands;

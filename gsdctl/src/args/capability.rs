@@ -210,6 +210,30 @@ pub(crate) enum ConsentVerb {
     },
 }
 
+/// Verbs of `gsdctl audit`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditVerb {
+    /// Show the last events: installs, agreements, refusals, changed contents, hooks that denied [effect: read]
+    Tail {
+        /// How many
+        #[arg(long = "lines", value_name = "N", default_value_t = 20)]
+        count: usize,
+        /// Those of one capability
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+        /// Those of one kind, for example `revoked`
+        #[arg(long, value_name = "EVENT")]
+        event: Option<String>,
+    },
+    /// Check that every line is bound to the one before it [effect: read]
+    #[command(after_help = "Exit status: 0 the log is whole, 11 it is not")]
+    Verify {
+        /// The last digest that you noted down: it has to be there, so nothing was cut off since
+        #[arg(long, value_name = "DIGEST")]
+        head: Option<String>,
+    },
+}
+
 /// Verbs of `gsdctl ledger`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LedgerVerb {

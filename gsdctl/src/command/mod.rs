@@ -1,5 +1,6 @@
 //! One file per noun, one function per verb, with the same names as the daemon's handlers.
 
+mod audit;
 mod capability;
 mod config;
 mod consent;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::State(args) => ("state", state::state(global, &options, args)),
         Command::List(args) => ("list", registry::list(global, &options, args)),
         Command::Validate(args) => ("validate", validate::validate(global, &options, args)),
+        Command::Audit { verb } => audit::run(global, &options, verb),
         Command::Consent { verb } => consent::run(global, &options, verb),
         Command::Registry { verb } => registry::run(global, &options, verb),
         Command::Loop { verb } => loop_hooks::run(global, &options, verb),

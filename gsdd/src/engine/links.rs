@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gsd_proto::{Code, WireError};
+use gsdd_core::audit::Happening;
 use gsdd_core::compose::Scope;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::text::{shown, shown_up_to};
@@ -236,6 +237,8 @@ impl Engine {
         };
         match Patience::of(Duration::ZERO).spend(locked) {
             Some(Ok(true)) => {
+                let detail = format!("from {}", linked.path.display());
+                self.tell(Happening::Followed, id, root, None, detail);
                 tracing::info!(id, folder = %linked.path.display(), "the linked folder was taken over");
                 Attempt::Settled(Outcome::Holds(content))
             }

@@ -3,6 +3,7 @@
 //! Readers hold an `Arc<Snapshot>`. A query looks at the few files that decide its snapshot and asks the writer to
 //! compose again when one differs (D-03); watching only makes that happen earlier and tells subscribers.
 
+mod audited;
 mod bundles;
 mod change;
 mod first_party;

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, WireError};
+use gsdd_core::audit::Happening;
 use std::sync::Arc;
 
+use super::audited::placed;
 use super::writer::{Engine, RemoveWish, SwitchRequest, WorkOutcome, Writer};
 use crate::apply;
 use crate::fs::bundle_tree::BundleTree;
@@ -35,6 +37,7 @@ impl Engine {
                 self.store(tree)?;
             }
             self.apply(&prepared.plan, staged.ctx.umask)?.close();
+            self.audit().record(&placed(staged, &prepared, consent));
         }
         let snapshot = self.recompose(&staged.project_root, Writer::Held);
         Ok(WorkOutcome { value: prepared, snapshot })
@@ -79,6 +82,7 @@ impl Engine {
             if !apply::drop_empty_folders(&removal.plan) {
                 applied.close();
             }
+            self.tell(Happening::Removed, id, &root, Some(&wish.ctx), String::new());
             done.push(removal);
         }
         let snapshot = self.recompose(project, Writer::Held);
@@ -97,6 +101,10 @@ impl Engine {
         let switching =
             lifecycle::plan_switching(&snapshot, &wish.id, &wish.wish, wish.config_home.as_deref())?;
         self.apply(&switching.plan, wish.umask)?.close();
+        if !switching.plan.is_empty() {
+            let detail = format!("{:?}", wish.wish);
+            self.tell(Happening::Switched, &wish.id, &ScopeRoot::project(project), None, detail);
+        }
         let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: switching, snapshot })
     }
@@ -110,6 +118,9 @@ impl Engine {
         let _own = self.exclusive()?;
         let plan = lifecycle::plan_revoke(self, root, id)?;
         self.apply(&plan, None)?.close();
+        if !plan.is_empty() {
+            self.tell(Happening::Revoked, id, root, None, String::new());
+        }
         let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
     }

@@ -15,6 +15,9 @@ use gsdd_core::policy::Policy;
 use gsdd_core::registry::Base;
 use tokio::sync::{broadcast, oneshot};
 
+use gsdd_core::audit::{Event, Happening};
+
+use super::audited::event_of;
 use super::bundles::Bundles;
 use super::change::{Change, difference, first};
 use super::first_party::Shipped;
@@ -23,6 +26,7 @@ use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
 use super::turns::{Queued, held, next, unless_put_off};
 use crate::apply::{self, Tools};
+use crate::audit::AuditLog;
 use crate::fs::atomic;
 use crate::lifecycle::{self, Prepared, Removal, Staged, Switching};
 use crate::patience::{Patience, holder_words};
@@ -123,6 +127,7 @@ struct Inner {
     looks: Looks,
     policies: Policies,
     client: Option<PathBuf>,
+    audit: Arc<AuditLog>,
     generation: AtomicU64,
     projects: Mutex<HashMap<PathBuf, Kept>>,
     work: mpsc::Sender<Queued<Work>>,
@@ -152,6 +157,7 @@ impl Engine {
         let engine = Self(Arc::new(Inner {
             shipped,
             objects: Objects::new(places.objects()),
+            audit: Arc::new(AuditLog::new(&places.state)),
             places,
             bundles: Bundles::default(),
             looks: Looks::default(),
@@ -199,6 +205,11 @@ impl Engine {
     /// What may be fetched, agreed to and run for this caller in this project, as the policy files are now.
     pub(crate) fn policy(&self, ctx: &Context, project: &Path) -> Arc<Policy> {
         self.0.policies.of(ctx, &self.0.places.user_home, project)
+    }
+
+    /// The record of what changed what can run.
+    pub(crate) fn audit(&self) -> &Arc<AuditLog> {
+        &self.0.audit
     }
 
     pub(super) fn looks(&self) -> &Looks {
@@ -417,6 +428,7 @@ impl Engine {
                 };
                 for line in &done {
                     tracing::warn!("{line}");
+                    self.audit().record(&Event { detail: line.clone(), ..Event::new(Happening::Repaired) });
                 }
                 let _ = reply.send(done);
             }
@@ -451,6 +463,7 @@ impl Engine {
             Some(_) => self.0.generation.store(next, Ordering::Relaxed),
             None => snapshot.generation = before.as_ref().map_or(next, |before| before.generation),
         }
+        self.tell_changed_contents(before.as_deref(), &snapshot);
         let snapshot = Arc::new(snapshot);
         self.keep(project, &snapshot);
         self.0.watcher.arm(project, &snapshot, &self.0.places);
@@ -504,6 +517,7 @@ impl Engine {
             return false;
         }
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
+        let mut seen = Vec::new();
         for overlay in unseen {
             let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
             let content_digest = self.0.bundles.digest(&overlay.bundle, &content_hash).unwrap_or_default();
@@ -520,6 +534,10 @@ impl Engine {
                 revoked_at: None,
                 unknown: serde_json::Map::new(),
             };
+            seen.push(Event {
+                content_hash: taken.content_hash.clone(),
+                ..event_of(Happening::FirstSeen, &overlay.dir_name, overlay.scope, &overlay.root)
+            });
             state.taken.insert(OwnState::taken_key(&overlay.root, &overlay.dir_name), taken);
         }
         let step = Step::WriteFile {
@@ -534,6 +552,7 @@ impl Engine {
         match self.apply(&plan, None) {
             Ok(done) => {
                 done.close();
+                seen.iter().for_each(|event| self.audit().record(event));
                 true
             }
             Err(error) => {

@@ -45,6 +45,8 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
     let cancel = CancellationToken::new();
     let given_up = cancel.clone().drop_guard();
     let current = Current::get();
+    let id = [&params.update, &params.grant, &params.rollback].into_iter().find_map(Option::clone);
+    let asked = (params.ctx.clone(), id.unwrap_or_default(), params.spec.clone());
     let work = tokio::task::spawn_blocking({
         let snapshot = Arc::clone(&snapshot);
         let work = move || {
@@ -119,8 +121,9 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
         };
         move || Current::on_thread(current, work)
     });
+    let staged = work.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))?;
     let (staged, prepared) =
-        work.await.map_err(|error| WireError::new(Code::Internal, error.to_string()))??;
+        staged.inspect_err(|error| app.engine.audit_refusal(&asked.0, &asked.1, &asked.2, error))?;
     drop(given_up.disarm());
     let staged = Arc::new(staged);
     let ticket = app.tickets.keep(Arc::clone(&staged));
@@ -144,7 +147,10 @@ fn planned(engine: &Engine, snapshot: &Snapshot, staged: &Staged) -> Result<Prep
 
 async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireError> {
     let staged = app.tickets.get(&params.ticket)?;
-    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await?;
+    let refused = |error: &WireError| {
+        app.engine.audit_refusal(&staged.ctx, staged.id.as_str(), &staged.source, error);
+    };
+    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await.inspect_err(refused)?;
     app.tickets.drop(&params.ticket);
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
 }

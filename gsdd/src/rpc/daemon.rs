@@ -95,6 +95,7 @@ fn status(app: &App) -> StatusResult {
             .log_problem()
             .map(|message| Warning { code: "log.unwritable".into(), message, fix: Vec::new() })
             .into_iter()
+            .chain(app.engine.audit().problem().iter().map(|said| wire::warning("audit.unwritable", said)))
             .chain(app.engine.not_taken_over().iter().map(|said| wire::warning("link.refused", said)))
             .collect(),
     }

@@ -9,8 +9,9 @@ use gsd_proto::api::hook::{
     ReportParams, ReportResult, Resolve, ResolveParams, Run, Script,
 };
 use gsd_proto::{Code, Context, WireError};
+use gsdd_core::audit::{Event, Happening};
 use gsdd_core::compose::ConsentVerdict;
-use gsdd_core::hooks::{Answer, Outcome, ScriptRun, merge, render};
+use gsdd_core::hooks::{Answer, Decision, Outcome, ScriptRun, merge, render};
 use gsdd_core::policy::SurfaceClass;
 use gsdd_core::projection::shared_file_of;
 use gsdd_core::runtime::{Descriptor, EventRule, HooksPlace, TimeUnit};
@@ -109,6 +110,9 @@ async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, Wir
         app.hook_runs.record(key, wire.duration_us, failed);
     }
     let mut answer = merge(&runs, rule);
+    if answer.decision == Decision::Deny {
+        audit_denials(&app, &params, &runs, rule);
+    }
     answer.messages.extend(params.notices.iter().cloned());
     let reply = match &descriptor.surfaces {
         Some(surfaces) => render(&answer, &params.event, rule, surfaces.reply.dialect),
@@ -119,6 +123,17 @@ async fn report(app: Arc<App>, params: ReportParams) -> Result<ReportResult, Wir
         warnings: Vec::new(),
         reply: wire::host_reply(reply),
     })
+}
+
+/// Who denied; what the host was about to do stays with it, since its arguments may be secrets.
+fn audit_denials(app: &App, params: &ReportParams, runs: &[ScriptRun<'_>], rule: &EventRule) {
+    for run in runs.iter().filter(|run| merge(std::slice::from_ref(run), rule).decision == Decision::Deny) {
+        app.engine.audit().record_soon(Event {
+            id: run.capability.to_owned(),
+            detail: format!("{} at {} of {}", run.script, params.event, params.host),
+            ..Event::new(Happening::HookDenied)
+        });
+    }
 }
 
 async fn resolve(app: Arc<App>, params: ResolveParams) -> Result<LaunchPlan, WireError> {

@@ -3,6 +3,7 @@
 //! Handlers are three to ten lines: they get typed parameters, ask the rest of the daemon, and answer with a typed
 //! result or a [`WireError`](gsd_proto::WireError).
 
+mod audit;
 mod capability;
 mod command;
 mod config;
@@ -51,6 +52,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     command::add_to(&mut module)?;
     reviewer::add_to(&mut module)?;
     runtime::add_to(&mut module)?;
+    audit::add_to(&mut module)?;
     source::add_to(&mut module)?;
     policy::add_to(&mut module)?;
     config::add_to(&mut module)?;

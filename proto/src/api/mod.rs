@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::method::{Effect, Method, Subscription};
 
+pub mod audit;
 pub mod capability;
 pub mod command;
 pub mod config;
@@ -59,6 +60,8 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<ledger::LedgerReconcile>(),
     row::<command::Resolve>(),
     row::<command::McpResolve>(),
+    row::<audit::Tail>(),
+    row::<audit::Verify>(),
     row::<reviewer::List>(),
     row::<reviewer::Resolve>(),
     row::<runtime::List>(),
