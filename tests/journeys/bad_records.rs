@@ -193,7 +193,10 @@ fn state_folder(world: &World) -> PathBuf {
 
 /// Everything, our own records too; without what comes and goes with a daemon.
 fn all_of(world: &World) -> Tree {
-    Tree::of(&world.path(""), &["run", "tmp", "bin", "home/.local/state/gsd/logs"])
+    // Contents that can't be proven any more are told to the audit log.
+    let audit = state_folder(world).join("audit");
+    let audit = audit.strip_prefix(world.path("")).unwrap().to_string_lossy().into_owned();
+    Tree::of(&world.path(""), &["run", "tmp", "bin", "home/.local/state/gsd/logs", &audit])
 }
 
 /// What is installed in which scope.
