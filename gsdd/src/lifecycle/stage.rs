@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::{
-    Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead, Scope, check_install,
+    Candidate, ConsentVerdict, FragmentRead, LedgerState, Lookalike, ManifestRead, Scope, check_install,
+    lookalikes,
 };
 use gsdd_core::ids::{self, CapabilityId};
 use gsdd_core::json;
 use gsdd_core::manifest::{Manifest, Problem, assess};
+use gsdd_core::registry::Base;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
@@ -306,6 +308,7 @@ fn judge_manifest(
         )
         .with_fix("ask the author to rename the capability", &[]));
     }
+    refuse_lookalikes(base, &manifest)?;
     let satisfies =
         |range: &str| EngineRange::parse(range).is_ok_and(|range| range.satisfies(base.gsd_version()));
     if let EngineVerdict::Incompatible { range, downgrade_to } = judge_engines(&manifest.raw, satisfies) {
@@ -361,6 +364,19 @@ fn judge_manifest(
         ManifestRead::Missing | ManifestRead::Unreadable(_) => Vec::new(),
     };
     Ok((id, manifest, warnings))
+}
+
+/// A name that a person takes for a shipped one is somebody else's trust.
+fn refuse_lookalikes(base: &Base, manifest: &Manifest) -> Result<(), WireError> {
+    let found = lookalikes(base, manifest);
+    let Some(first) = found.first() else { return Ok(()) };
+    let told = |one: &Lookalike| {
+        format!("the {} {} looks like {}, which is shipped", one.what, shown(&one.name), one.shipped)
+    };
+    let error = WireError::new(Code::ComposeCollision, told(first))
+        .at_file("capability.json")
+        .with_fix("ask the author for another name", &[]);
+    Err(found.iter().skip(1).fold(error, |error, one| error.caused_by(told(one))))
 }
 
 fn fragment(tree: &BundleTree, path: &str) -> FragmentRead {
