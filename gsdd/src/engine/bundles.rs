@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gsdd_core::bundle::budget::{MAX_BYTES, MOST_BYTES};
 use gsdd_core::compose::{FragmentRead, ManifestRead};
 use gsdd_core::manifest::{Assessed, assess};
 use gsdd_core::registry::HostContract;
 
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::{self, BundleTree, Reading};
+use crate::fs::bundle_tree::{self, BundleTree};
 use crate::fs::stamp::Stamp;
 use crate::store::Objects;
 
@@ -38,6 +39,8 @@ impl Declared {
 }
 
 struct Hashed {
+    /// Most bytes of content that it might have.
+    max_bytes: u64,
     stamps: Vec<(PathBuf, Stamp)>,
     hash: Result<String, String>,
 }
@@ -82,20 +85,34 @@ impl Bundles {
     }
 
     /// The content hash of a bundle as it is now.
-    pub(crate) fn content_hash(&self, bundle: &Path) -> Result<String, String> {
+    /// When it has to be computed, for at most `max_bytes` of content.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub(crate) fn content_hash(
+        &self,
+        bundle: &Path,
+        max_bytes: impl FnOnce() -> u64,
+    ) -> Result<String, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
-        if let Some(known) = known
-            && bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
-        {
+        let known = known
+            .filter(|known| bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps));
+        if let Some(Hashed { hash: Ok(hash), .. }) = known.as_deref() {
+            return Ok(hash.clone());
+        }
+        let max_bytes = max_bytes();
+        // What was too large may be agreed to since.
+        if let Some(known) = known.filter(|known| known.max_bytes >= max_bytes) {
             return known.hash.clone();
         }
         // Stamps first: a change while reading makes the next comparison differ.
         let stamps =
             bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
-        let hash = BundleTree::read(bundle, Reading::Installed)
-            .map(|tree| tree.content_hash().as_str().to_owned())
+        let hash = bundle_tree::hash(bundle, max_bytes)
+            .map(|hash| hash.as_str().to_owned())
             .map_err(|refusal| refusal.to_string());
-        lock(&self.hashed).insert(bundle.to_owned(), Arc::new(Hashed { stamps, hash: hash.clone() }));
+        lock(&self.hashed)
+            .insert(bundle.to_owned(), Arc::new(Hashed { max_bytes, stamps, hash: hash.clone() }));
         hash
     }
 
@@ -114,22 +131,21 @@ impl Bundles {
         agreed: &str,
         objects: &Objects,
     ) -> Result<Runnable, NotRunnable> {
-        let now = self.content_hash(bundle).map_err(NotRunnable::Unreadable)?;
+        let now = self.content_hash(bundle, || objects.room(agreed)).map_err(NotRunnable::Unreadable)?;
         if now != agreed {
             return Err(NotRunnable::Changed);
         }
         if !objects.has(agreed) {
             // Installed by upstream: the agreed bytes are copied the first time they are needed.
-            let tree = BundleTree::read(bundle, Reading::Installed)
+            let tree = BundleTree::read(bundle, MAX_BYTES)
                 .map_err(|refusal| NotRunnable::Unreadable(refusal.to_string()))?;
-            let hash = tree.content_hash();
-            if hash.as_str() != agreed {
+            if tree.content_hash().as_str() != agreed {
                 return Err(NotRunnable::Changed);
             }
-            objects.keep(&tree, &hash).map_err(|error| NotRunnable::Store(error.to_string()))?;
+            objects.keep(&tree).map_err(|error| NotRunnable::Store(error.to_string()))?;
         }
         let folder = objects.path(agreed);
-        match self.content_hash(&folder) {
+        match self.content_hash(&folder, || MOST_BYTES) {
             Ok(stored) if stored == agreed => Ok(Runnable { folder, content_hash: agreed.to_owned() }),
             Ok(_) => Err(NotRunnable::Store("it is damaged".to_owned())),
             Err(reason) => Err(NotRunnable::Store(reason)),

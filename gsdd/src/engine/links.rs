@@ -217,9 +217,7 @@ impl Engine {
             if prepared.requires_consent {
                 return Ok(false);
             }
-            for tree in prepared.replaced.iter().chain([&staged.tree]) {
-                self.store(tree)?;
-            }
+            self.store(&prepared, &staged)?;
             self.apply(&prepared.plan, ctx.umask)?.close();
             Ok(true)
         };

@@ -257,7 +257,7 @@ impl Engine {
             if prepared.requires_consent {
                 return Ok(None);
             }
-            self.store(&staged.tree)?;
+            self.store(&prepared, &staged)?;
             self.apply(&prepared.plan, ctx.umask)?.close();
             Ok(Some(prepared.plan))
         });

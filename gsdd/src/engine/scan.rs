@@ -15,7 +15,7 @@ use super::bundles::{Bundles, Declared};
 use super::roots::{self, OverlayRoot};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
-use crate::store::{OwnState, Places, ScopeRoot, shared_files};
+use crate::store::{Objects, OwnState, Places, ScopeRoot, shared_files};
 
 /// Everything that composition needs, and the stamps that tell when it has to be gathered again.
 pub(crate) struct Scan {
@@ -51,10 +51,18 @@ pub(crate) struct ScannedRoot {
     pub(crate) ledger: Result<Option<Ledger>, String>,
 }
 
+/// What was agreed to in a project.
+struct Agreements {
+    consent: ConsentStore,
+    /// The project, as the store names it.
+    root: String,
+    /// The contents that were agreed to.
+    objects: Objects,
+}
+
 /// Scans the roots of `project_root`.
 pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &Bundles) -> Scan {
     let consent_root = fs::canonicalize(project_root).unwrap_or_else(|_| project_root.to_owned());
-    let consent_root = consent_root.to_string_lossy().into_owned();
     let mut stamps = Vec::new();
     let mut warnings = Vec::new();
     let mut watch = |path: PathBuf| {
@@ -67,6 +75,11 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     watch(project_root.join(".git"));
     let (consent, refused) = consent_of(places, project_root);
     warnings.extend(refused);
+    let agreements = Agreements {
+        consent,
+        root: consent_root.to_string_lossy().into_owned(),
+        objects: Objects::new(places.objects()),
+    };
     let own = match OwnState::read(&places.own_state()) {
         Ok((state, _)) => state,
         Err(failure) => {
@@ -87,7 +100,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
         watch(root.root.bundles());
-        scan_root(&mut scan, base, &root, bundles, &consent, &consent_root);
+        scan_root(&mut scan, base, &root, bundles, &agreements);
     }
     for found in &scan.found {
         stamps.extend(found.declared.stamps.iter().cloned());
@@ -104,14 +117,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     scan
 }
 
-fn scan_root(
-    scan: &mut Scan,
-    base: &Base,
-    root: &OverlayRoot,
-    bundles: &Bundles,
-    consent: &ConsentStore,
-    consent_root: &str,
-) {
+fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles, agreements: &Agreements) {
     let states = bounded_read::read(&root.root.ledger(), MAX_FILE)
         .map(|bytes| ledger::classify(&bytes))
         .unwrap_or_default();
@@ -124,7 +130,7 @@ fn scan_root(
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
-        let (verdict, agreed) = consented(scan, root, &dir_name, &bundle, bundles, consent, consent_root);
+        let (verdict, agreed) = consented(scan, root, &dir_name, &bundle, bundles, agreements);
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -196,8 +202,7 @@ fn consented(
     dir_name: &str,
     bundle: &Path,
     bundles: &Bundles,
-    consent: &ConsentStore,
-    consent_root: &str,
+    agreements: &Agreements,
 ) -> (ConsentVerdict, Option<String>) {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
@@ -205,13 +210,16 @@ fn consented(
         let agreed = taken.filter(|_| !revoked).map(|taken| taken.content_hash.clone());
         return (if revoked { ConsentVerdict::Revoked } else { ConsentVerdict::NotNeeded }, agreed);
     }
-    match consent.find(consent_root, dir_name) {
+    match agreements.consent.find(&agreements.root, dir_name) {
         None if revoked => (ConsentVerdict::Revoked, None),
         None => (ConsentVerdict::Missing, None),
-        Some(record) => match bundles.content_hash(bundle) {
-            Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
-            _ => (ConsentVerdict::Changed, None),
-        },
+        Some(record) => {
+            let room = || agreements.objects.room(&record.content_hash);
+            match bundles.content_hash(bundle, room) {
+                Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
+                _ => (ConsentVerdict::Changed, None),
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::activation::SwitchWish;
+use gsdd_core::bundle::budget::MAX_BYTES;
 use gsdd_core::compose::{LedgerState, Scope};
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::registry::Base;
@@ -496,7 +497,9 @@ impl Engine {
         }
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
         for overlay in unseen {
-            let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
+            let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle, || MAX_BYTES) else {
+                continue;
+            };
             let taken = Taken {
                 content_hash,
                 consent_digest: String::new(),

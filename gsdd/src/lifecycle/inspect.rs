@@ -87,12 +87,15 @@ fn seen(
     taken_from: TakenFrom,
     notes: Vec<String>,
 ) -> Inspected {
-    let bytes = tree.file("capability.json").map(|file| file.bytes.as_slice());
-    let manifest = bytes.and_then(json::parse_lenient).unwrap_or(Value::Null);
+    let bytes = tree.bytes("capability.json");
+    let manifest = bytes.as_ref().ok().and_then(|bytes| json::parse_lenient(bytes)).unwrap_or(Value::Null);
     let declared = manifest.get("id").and_then(Value::as_str).unwrap_or_default();
-    let problems = match bytes {
-        None => vec!["there is no capability.json at the root".to_owned()],
-        Some(bytes) => assess(declared, bytes, engine.base().contract())
+    let problems = match &bytes {
+        Err(refusal) if refusal.code == "missing" => {
+            vec!["there is no capability.json at the root".to_owned()]
+        }
+        Err(refusal) => vec![format!("capability.json: {}", refusal.reason)],
+        Ok(bytes) => assess(declared, bytes, engine.base().contract())
             .problems
             .iter()
             .map(|problem| format!("{}: {}", problem.rule.as_str(), shown(&problem.message)))
@@ -104,12 +107,12 @@ fn seen(
     let signature = disclosure_signature(&manifest);
     Inspected {
         problems,
-        consent_digest: consent_digest(&content_hash, &signature, &disclosure),
+        consent_digest: consent_digest(content_hash, &signature, &disclosure),
         disclosure: disclosure.lines(&facts_of(tree)),
         content_hash: content_hash.as_str().to_owned(),
         signature,
         files: tree.files.len() as u64,
-        bytes: tree.files.values().map(|file| file.bytes.len() as u64).sum(),
+        bytes: tree.total_bytes(),
         manifest,
         source,
         taken_from,

@@ -1,6 +1,7 @@
 //! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
 
 mod agreement;
+mod compare;
 mod garbage;
 mod inspect;
 mod install;
@@ -28,7 +29,7 @@ mod wiring;
 pub(crate) use inspect::{InspectWish, Inspected, inspect};
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use link::ctx_of;
-pub(crate) use obtain::caller;
+pub(crate) use obtain::{caller, max_bytes};
 pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;
 pub(crate) use produced::{ServerWord, local_server, produced, servers};

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
-use gsdd_core::json;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::{PinRefusal, read_pin};
 use gsdd_core::source::policy::{ConfigFile, KnownRegistries, POLICY_KEY};
@@ -17,7 +16,8 @@ use super::stage::StageRequest;
 use super::{from_state, from_tree};
 use crate::engine::Engine;
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
+use crate::fs::staging::Room;
 use crate::source::{self, Caller, Fetched, watch::Watch};
 use crate::store::{OwnState, Past, ScopeRoot, TakenFrom};
 use crate::user_config;
@@ -79,9 +79,19 @@ pub(crate) fn caller<'a>(
             .with_fix("make that folder writable for you, then run the same command again", &[])
     })?;
     let config_file = user_config::path(ctx, &engine.places().user_home);
-    Ok(Caller::new(ctx, workspace, Watch::new(cancel))
+    Ok(Caller::new(ctx, workspace, room(engine, ctx), Watch::new(cancel))
         .at_home(engine.base().gsd_version(), config_file)
         .judged_by(known_registries(project_root)))
+}
+
+/// Where bundles are staged for `ctx`, and how much its person allows.
+pub(super) fn room(engine: &Engine, ctx: &Context) -> Room {
+    Room { objects: engine.places().objects(), max_bytes: max_bytes(engine, ctx) }
+}
+
+/// Most content of a bundle that the person of `ctx` allows, in bytes.
+pub(crate) fn max_bytes(engine: &Engine, ctx: &Context) -> u64 {
+    user_config::read(&user_config::path(ctx, &engine.places().user_home)).max_bundle_bytes()
 }
 
 /// Where a source has several versions and the one it gave does not run here, the one that its author names for this
@@ -92,7 +102,7 @@ fn that_runs_here(spec: &SourceSpec, first: Fetched, caller: &Caller<'_>) -> Res
     let mut tried = Vec::new();
     let mut fetched = first;
     while tried.len() < MAX_DOWNGRADES && !caller.is_pinned() {
-        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let manifest = fetched.tree.manifest();
         let Some(manifest) = manifest else { break };
         let verdict = judge_engines(&manifest, |range| caller.runs(range));
         let EngineVerdict::Incompatible { range, downgrade_to: Some(other) } = verdict else { break };
@@ -126,7 +136,7 @@ pub(crate) fn in_place(
     project_root: &Path,
 ) -> Result<BundleTree, WireError> {
     judge_recorded(engine, ctx, recorded, project_root)?;
-    BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))
+    BundleTree::read(live, max_bytes(engine, ctx)).map_err(|refusal| from_tree(&refusal))
 }
 
 /// Whether the policies let what is here already come from where it was recorded to come from.

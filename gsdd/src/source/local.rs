@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Caller, Fetched};
 use crate::fs::bounded_read::{self, MAX_FILE};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::staging::stage_folder;
 use crate::lifecycle::from_tree;
 use crate::store::TakenFrom;
 
@@ -24,7 +24,7 @@ pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireErro
         .at_file(&folder)
         .with_fix("check the path; a local source starts with ./ or ../ or is absolute", &[]));
     }
-    let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
+    let tree = stage_folder(&folder, &caller.room).map_err(|refusal| from_tree(&refusal))?;
     let recorded = recorded(&folder, caller.project_root.as_deref());
     Ok(Fetched { tree, recorded, from: TakenFrom::default() })
 }

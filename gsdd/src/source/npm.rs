@@ -46,7 +46,13 @@ pub(super) fn fetch(
     let mut downloaded = source.download(release)?;
     compare(name, release, &digest, &mut downloaded)?;
     let archive = caller.judge_archive(SourceKind::Npm, &downloaded.sha512)?;
-    let tree = archive::unpack(&mut downloaded.file, downloaded.bytes, Some(Container::Gzip), &caller.watch)?;
+    let tree = archive::unpack(
+        &mut downloaded.file,
+        downloaded.bytes,
+        Some(Container::Gzip),
+        &caller.room,
+        &caller.watch,
+    )?;
     let from = TakenFrom {
         archive: Some(archive),
         url: Some(printable(downloaded.final_url.as_str())),
@@ -134,7 +140,7 @@ impl<'a> Source<'a> {
                 format!("{} offers no archive of {}", self.shown_registry(), self.shown_version(release)),
             )
         })?;
-        let request = self.request(&url, Limits::archive());
+        let request = self.request(&url, Limits::archive(self.caller.room.max_bytes));
         self.caller.http_trusting(self.settings.cafile.as_deref())?.download(&request, &self.caller.workspace)
     }
 
@@ -241,7 +247,7 @@ fn compare(
 ) -> Result<(), WireError> {
     let matches = match digest.algorithm() {
         SriAlgorithm::Sha512 => downloaded.sha512.as_str() == digest.to_string(),
-        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => digest.matches(&bytes_of(downloaded)?),
+        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => has_digest(downloaded, digest)?,
     };
     if matches {
         return Ok(());
@@ -258,14 +264,20 @@ fn compare(
     ))
 }
 
-/// The bytes of a download, which stays at its beginning.
-fn bytes_of(downloaded: &mut Downloaded) -> Result<Vec<u8>, WireError> {
+/// Whether a download has a digest that was not taken while it came; it stays at its beginning.
+fn has_digest(downloaded: &mut Downloaded, digest: &Sri) -> Result<bool, WireError> {
     let failed =
         |error: std::io::Error| WireError::new(Code::IoFailed, format!("reading the archive: {error}"));
-    let mut bytes = Vec::new();
-    downloaded.file.read_to_end(&mut bytes).map_err(failed)?;
+    let mut check = digest.check();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match downloaded.file.read(&mut buffer).map_err(failed)? {
+            0 => break,
+            count => check.update(&buffer[..count]),
+        }
+    }
     downloaded.file.rewind().map_err(failed)?;
-    Ok(bytes)
+    Ok(check.matches())
 }
 
 /// The `.npmrc` of the person, and of the project when the capability is for the project.

@@ -8,7 +8,6 @@
 use std::path::Path;
 
 use gsd_proto::{Code, WireError};
-use gsdd_core::json;
 use gsdd_core::source::choice::Choice;
 use gsdd_core::source::index::{
     CONFIG_PATH, Entry, IndexName, MAX_CONFIG_BYTES, MAX_ENTRY_BYTES, Origin, RegistryPlace, Version,
@@ -41,7 +40,7 @@ pub(super) fn fetch(
     note_passed_over(name, &found.choice, caller);
     let mut fetched = found.take(version, caller)?;
     let content = fetched.tree.content_hash();
-    if content != version.content_hash {
+    if *content != version.content_hash {
         return Err(WireError::new(
             Code::IntegrityMismatch,
             format!("{} {} has another content than the registry says", shown(name), shown(&version.version)),
@@ -173,7 +172,7 @@ impl Found {
 
     /// The entry and the manifest have to speak of the same thing: people choose by what the entry says.
     fn agrees_with(&self, version: &Version, fetched: &Fetched) -> Result<(), WireError> {
-        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let manifest = fetched.tree.manifest();
         let member = |name: &str| manifest.as_ref()?.get(name)?.as_str();
         for (name, ours) in [("id", self.entry.name.id().as_str()), ("version", version.version.as_str())] {
             let theirs = member(name).unwrap_or_default();
@@ -230,11 +229,11 @@ impl Found {
         let container = Container::of_name(path);
         let (tree, archive, url) = if let RegistryPlace::Web { base, .. } = &self.place {
             let url = format!("{base}{}", encoded(path));
-            let request = Request::new(&url, Limits::archive());
+            let request = Request::new(&url, Limits::archive(caller.room.max_bytes));
             let mut got = caller.http()?.download(&request, &caller.workspace)?;
             inner.judge_archive(kind, &got.sha512)?;
             let archive = caller.judge_archive(kind, &got.sha512)?;
-            let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.watch)?;
+            let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.room, &caller.watch)?;
             (tree, archive, printable(got.final_url.as_str()))
         } else {
             let bytes = read(&self.place, path, MAX_ARCHIVE_BYTES, caller)?.ok_or_else(|| {
@@ -245,7 +244,13 @@ impl Found {
             let found = Pin::of(&bytes);
             inner.judge_archive(kind, &found)?;
             let archive = caller.judge_archive(kind, &found)?;
-            let tree = archive::unpack(bytes.as_slice(), bytes.len() as u64, container, &caller.watch)?;
+            let tree = archive::unpack(
+                bytes.as_slice(),
+                bytes.len() as u64,
+                container,
+                &caller.room,
+                &caller.watch,
+            )?;
             (tree, archive, self.at(path))
         };
         let from = TakenFrom { archive: Some(archive), url: Some(url), ..TakenFrom::default() };

@@ -16,9 +16,17 @@ pub(super) fn fetch(
     recorded: &str,
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
-    let mut got = caller.http()?.download(&Request::new(url, Limits::archive()), &caller.workspace)?;
+    let mut got = caller
+        .http()?
+        .download(&Request::new(url, Limits::archive(caller.room.max_bytes)), &caller.workspace)?;
     let digest = caller.judge_archive(SourceKind::Tarball, &got.sha512)?;
-    let tree = archive::unpack(&mut got.file, got.bytes, Container::of_name(&parts.path), &caller.watch)?;
+    let tree = archive::unpack(
+        &mut got.file,
+        got.bytes,
+        Container::of_name(&parts.path),
+        &caller.room,
+        &caller.watch,
+    )?;
     let mut from_url = got.final_url;
     from_url.set_query(None);
     let from = TakenFrom {

@@ -18,9 +18,9 @@ pub mod reask;
 pub mod signature;
 mod surfaces;
 
-pub use changes::{ChangeKind, Changes, Compared, FileChange};
+pub use changes::{ChangeKind, Changes, Compared, ComparedFile, FileChange, differing};
 pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
-pub use digest::{consent_digest, link_digest, sha256, surface_digest};
+pub use digest::{consent_digest, link_digest, sha256, sha256_text, surface_digest};
 pub use disclosure::Disclosure;
 pub use level::VerificationLevel;
 pub use lines::{DisclosureGroup, DisclosureLine, FileFact, FileFacts};
