@@ -209,3 +209,23 @@ pub(crate) fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
         Err(failure) => FragmentRead::Refused(failure.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::atomic::{self, Mode};
+
+    #[test]
+    fn a_bundle_that_was_too_large_is_looked_at_again_when_more_is_agreed_to() {
+        let dir = tempfile::tempdir().unwrap();
+        atomic::write(&dir.path().join("a"), b"123", Mode::Keep(0o022)).unwrap();
+        let bundles = Bundles::default();
+        let hash = |max_bytes: u64| bundles.content_hash(dir.path(), || max_bytes);
+        assert!(hash(2).unwrap_err().contains("more than 2 bytes"));
+        let known = hash(3).unwrap();
+        // What is known is not asked for again.
+        assert_eq!(bundles.content_hash(dir.path(), || unreachable!()), Ok(known));
+        atomic::write(&dir.path().join("a"), b"1234", Mode::Keep(0o022)).unwrap();
+        assert!(hash(3).is_err());
+    }
+}

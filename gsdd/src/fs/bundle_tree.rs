@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::fault::{self, Spot};
@@ -167,18 +167,28 @@ impl BundleTree {
         json::parse_lenient(&self.bytes(MANIFEST).ok()?)
     }
 
+    /// Begins to make what was staged durable, for [`BundleTree::seal`] to wait for: the person reads meanwhile.
+    pub(crate) fn begin_to_seal(&self) {
+        if let Some(staged) = self.staged().filter(|_| FLUSHERS > 1) {
+            let paths = self.file_paths();
+            staged.begin(move || flush_all(&paths));
+        }
+    }
+
     /// Makes what was staged durable, and read-only for everybody.
     pub(crate) fn seal(&self) -> io::Result<()> {
-        let root = self.root();
-        let paths: Vec<PathBuf> = self.files.keys().map(|path| root.join(path)).collect();
-        for batch in paths.chunks(FLUSHED_TOGETHER) {
-            let open = batch.iter().map(|path| open_to_flush(path));
-            flush(&open.collect::<io::Result<Vec<_>>>()?)?;
+        match self.staged().and_then(StagingFolder::begun) {
+            Some(begun) => begun?,
+            None => flush_all(&self.file_paths())?,
         }
         for folder in self.folders.iter().rev() {
-            finish_folder(&root.join(folder), Access::PrivateReadOnly)?;
+            finish_folder(&self.root().join(folder), Access::PrivateReadOnly)?;
         }
-        finish_folder(root, Access::PrivateReadOnly)
+        finish_folder(self.root(), Access::PrivateReadOnly)
+    }
+
+    fn file_paths(&self) -> Vec<PathBuf> {
+        self.files.keys().map(|path| self.root().join(path)).collect()
     }
 }
 
@@ -205,37 +215,34 @@ pub(crate) fn copy(root: &Path, target: &Path, access: Access, max_bytes: u64) -
     let entries = list(root).map_err(io::Error::other)?;
     fault::at(Spot::MakeFolder)?;
     fs::create_dir_all(target)?;
-    let mut written = Vec::with_capacity(FLUSHED_TOGETHER);
-    let mut open = None;
-    let found = visit(root, &entries, max_bytes, &mut |part| {
-        match part {
-            Part::Folder(path) => {
-                fault::at(Spot::MakeFolder)?;
-                fs::create_dir(target.join(path))?;
-            }
-            Part::File { path, executable } => {
-                let bits = access.bits(if executable { 0o755 } else { 0o644 });
-                open = Some((create_new(&target.join(path))?, bits));
-            }
-            Part::Bytes(bytes) => {
-                if let Some((file, _)) = &mut open {
-                    fault::write_all(file, bytes)?;
+    let found = flushing(|written| {
+        let mut open = None;
+        let found = visit(root, &entries, max_bytes, &mut |part| {
+            match part {
+                Part::Folder(path) => {
+                    fault::at(Spot::MakeFolder)?;
+                    fs::create_dir(target.join(path))?;
+                }
+                Part::File { path, executable } => {
+                    let bits = access.bits(if executable { 0o755 } else { 0o644 });
+                    open = Some((create_new(&target.join(path))?, bits));
+                }
+                Part::Bytes(bytes) => {
+                    if let Some((file, _)) = &mut open {
+                        fault::write_all(file, bytes)?;
+                    }
+                }
+                Part::End { .. } => {
+                    if let Some((file, bits)) = open.take() {
+                        set_mode(&file, bits)?;
+                        written(file)?;
+                    }
                 }
             }
-            Part::End { .. } => {
-                if let Some((file, bits)) = open.take() {
-                    set_mode(&file, bits)?;
-                    written.push(file);
-                }
-                if written.len() == FLUSHED_TOGETHER {
-                    flush(&written)?;
-                    written.clear();
-                }
-            }
-        }
-        Ok(())
+            Ok(())
+        });
+        Ok(found?)
     })?;
-    flush(&written)?;
     for (folder, _) in entries.iter().rev().filter(|(_, is_folder)| **is_folder) {
         finish_folder(&target.join(folder), access)?;
     }
@@ -243,38 +250,53 @@ pub(crate) fn copy(root: &Path, target: &Path, access: Access, max_bytes: u64) -
     Ok(found)
 }
 
-/// Files that are open at the same time.
-const FLUSHED_TOGETHER: usize = 64;
-/// Threads that wait for the disk. One where effects are counted.
+/// Files that wait to be flushed.
+const WAITING: usize = 64;
+/// Threads that wait for the disk. None but our own where effects are counted.
 const FLUSHERS: usize = if cfg!(any(test, feature = "fail-points")) { 1 } else { 8 };
 
-/// Flushes all of them. The disk has most of its work done once for files that are waited for together, so a bundle of
-/// many files takes a fraction of the time.
-fn flush(files: &[fs::File]) -> io::Result<()> {
-    let each = |files: &[fs::File]| -> io::Result<()> {
-        for file in files {
-            fault::at(Spot::Flush)?;
-            file.sync_all()?;
-        }
-        Ok(())
+/// Flushes what `work` hands over, while it goes on. The disk has most of its work done once for files that are waited
+/// for together, so a bundle of many files takes a fraction of the time.
+fn flushing<T>(work: impl FnOnce(&dyn Fn(fs::File) -> io::Result<()>) -> io::Result<T>) -> io::Result<T> {
+    let flush = |file: fs::File| {
+        fault::at(Spot::Flush)?;
+        file.sync_all()
     };
-    if FLUSHERS == 1 || files.len() < FLUSHERS {
-        return each(files);
+    if FLUSHERS == 1 {
+        return work(&flush);
     }
+    let (give, take) = mpsc::sync_channel(WAITING);
+    let take = Mutex::new(take);
+    let flusher = || {
+        let mut failed = Ok(());
+        loop {
+            let next = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            // What comes after a failure is taken, so that nobody waits, and thrown away.
+            match next {
+                Ok(file) if failed.is_ok() => failed = flush(file),
+                Ok(_) => {}
+                Err(_) => return failed,
+            }
+        }
+    };
     std::thread::scope(|scope| {
-        let parts = files.chunks(files.len().div_ceil(FLUSHERS));
-        let waiting: Vec<_> = parts.map(|part| scope.spawn(move || each(part))).collect();
-        waiting.into_iter().try_for_each(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(_) => Err(io::Error::other("a thread that flushes files ended early")),
-        })
+        let flushers: Vec<_> = (0..FLUSHERS).map(|_| scope.spawn(&flusher)).collect();
+        let done = work(&|file| give.send(file).map_err(io::Error::other));
+        drop(give);
+        let ended = || io::Error::other("a thread that flushes files ended early");
+        let flushed = flushers.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(ended())));
+        let flushed: io::Result<()> = flushed.collect();
+        done.and_then(|done| flushed.map(|()| done))
     })
 }
 
-/// Opens a file of ours so that it can be flushed.
-fn open_to_flush(path: &Path) -> io::Result<fs::File> {
-    // Windows flushes what may be written only.
-    fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path)
+/// Flushes files of ours.
+fn flush_all(paths: &[PathBuf]) -> io::Result<()> {
+    flushing(|written| {
+        // Windows flushes what may be written only.
+        let open = |path| fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path);
+        paths.iter().try_for_each(|path| written(open(path)?))
+    })
 }
 
 fn create_new(path: &Path) -> io::Result<fs::File> {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 
 use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member};
 
@@ -36,6 +37,8 @@ pub(crate) struct StagingFolder {
     path: PathBuf,
     /// Where it was moved to be kept.
     kept: OnceLock<PathBuf>,
+    /// Work on its files that was begun early.
+    begun: Mutex<Option<JoinHandle<io::Result<()>>>>,
 }
 
 impl StagingFolder {
@@ -45,7 +48,7 @@ impl StagingFolder {
         fault::at(Spot::MakeFolder)?;
         let prefix = format!("{UNFINISHED}{}-", std::process::id());
         let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(objects)?;
-        Ok(Self { path: made.keep(), kept: OnceLock::new() })
+        Ok(Self { path: made.keep(), kept: OnceLock::new(), begun: Mutex::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -55,6 +58,19 @@ impl StagingFolder {
     /// Whether it has become a stored content.
     pub(crate) fn is_kept(&self) -> bool {
         self.kept.get().is_some()
+    }
+
+    /// Begins work on its files that is wanted when it is kept.
+    pub(super) fn begin(&self, work: impl FnOnce() -> io::Result<()> + Send + 'static) {
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::spawn(work));
+    }
+
+    /// Waits for the work that was begun; `None` when there is none.
+    pub(super) fn begun(&self) -> Option<io::Result<()>> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(
+            begun.join().unwrap_or_else(|_| Err(io::Error::other("a thread that flushes files ended early"))),
+        )
     }
 
     /// Renames it to `target`, where it stays.
@@ -282,4 +298,38 @@ fn create_private_folder(path: &Path) -> io::Result<()> {
         builder.mode(0o700);
     }
     builder.create(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_copied_as_it_may_be_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("source");
+        for (path, text) in
+            [("capability.json", "{}"), (".git/config", "x"), ("a/b/run.sh", "12"), ("a/m.pyc", "")]
+        {
+            let at = source.join(path);
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            atomic::write(&at, text.as_bytes(), atomic::Mode::Exactly(0o4777)).unwrap();
+        }
+        let room = |max_bytes| Room { objects: dir.path().join("objects"), max_bytes };
+        let left = || fs::read_dir(dir.path().join("objects")).unwrap().count();
+        let tree = stage_folder(&source, &room(4)).unwrap();
+        assert_eq!(tree.files.keys().collect::<Vec<_>>(), ["a/b/run.sh", "capability.json"]);
+        assert_eq!(tree.folders.iter().collect::<Vec<_>>(), ["a", "a/b"]);
+        let mode = |path: &str| fs::metadata(tree.root().join(path)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode(""), mode("a/b"), mode("a/b/run.sh")), (0o700, 0o700, 0o500));
+        assert_eq!(left(), 1);
+        // Also once it is read-only.
+        tree.seal().unwrap();
+        drop(tree);
+        assert_eq!(left(), 0);
+        let refusal = stage_folder(&source, &room(3)).unwrap_err();
+        assert_eq!((refusal.code, left()), ("too-large", 0));
+    }
 }

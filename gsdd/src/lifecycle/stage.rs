@@ -193,6 +193,7 @@ pub(crate) fn stage(
     disclosure.add_documents(tree.files.keys().map(String::as_str));
     refuse_missing_files(&id, &disclosure, &tree)?;
     let content_hash = tree.content_hash().clone();
+    tree.begin_to_seal();
     let signature = disclosure_signature(&manifest.raw);
     let copied = consent_digest(&content_hash, &signature, &disclosure);
     Ok(Staged {
