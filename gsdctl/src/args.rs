@@ -15,7 +15,8 @@ pub(crate) use capability::{
     StateArgs, SwitchArgs, UpdateArgs, WishArgs,
 };
 pub(crate) use hosts::{
-    HookTestArgs, HookVerb, LoopVerb, McpExecArgs, McpVerb, RenderArgs, RunArgs, RuntimeVerb,
+    HookTestArgs, HookVerb, LoopVerb, McpExecArgs, McpVerb, RenderArgs, ReviewerExecArgs, ReviewerVerb,
+    RunArgs, RuntimeVerb,
 };
 pub(crate) use sources::{ConfigVerb, HashArgs, InspectArgs, OutdatedArgs, SourceVerb};
 
@@ -227,6 +228,13 @@ pub(crate) enum Command {
         /// What to do.
         #[command(subcommand)]
         verb: McpVerb,
+    },
+
+    /// Lanes that are given plans to read, and where they send them
+    Reviewer {
+        /// What to do.
+        #[command(subcommand)]
+        verb: ReviewerVerb,
     },
 
     /// What sources mean and hold

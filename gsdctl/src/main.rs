@@ -11,6 +11,7 @@ mod hook;
 mod output;
 mod process;
 mod progress;
+mod screen;
 mod user_config;
 
 use std::process::ExitCode;

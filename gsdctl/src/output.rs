@@ -68,9 +68,25 @@ pub(crate) fn print(global: &Global, report: Report) -> ExitCode {
 
 /// One JSON document on one line of standard output.
 pub(crate) fn line(document: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec(document)?;
-    text.push(b'\n');
-    write_all(&text)
+    let mut text = escaped(&serde_json::to_string(document)?);
+    text.push('\n');
+    write_all(text.as_bytes())
+}
+
+/// JSON with every character that could act on a terminal written as an escape: the same value to a program. Outside
+/// of strings there are none.
+pub(crate) fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && (c.is_control() || acts_unseen(c)) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Bytes on standard output, all of them, now.
@@ -123,5 +139,13 @@ mod tests {
     fn foreign_text_cannot_act_on_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mb\nc\u{202e}d"), "a\\u{1b}[31mb\\u{a}c\\u{202e}d");
         assert_eq!(clean("grün ✓"), "grün ✓");
+    }
+
+    #[test]
+    fn a_document_cannot_act_on_the_terminal_and_says_the_same() {
+        let value = json!({"a\u{202e}": "x\u{9b}31m\u{7f}\u{e0041}é\n"});
+        let text = escaped(&serde_json::to_string(&value).unwrap());
+        assert_eq!(text, "{\"a\\u202e\":\"x\\u009b31m\\u007f\\udb40\\udc41é\\n\"}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

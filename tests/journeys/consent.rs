@@ -202,7 +202,13 @@ fn t119_t120_fr_028_text_of_a_manifest_cannot_act_on_the_terminal() {
         world.is_as(&before, "looked at");
     }
     let terminal = world.at_terminal("no<enter>", ["install", &bundle.spec()]);
-    assert!(!terminal.stdout.contains('\u{1b}'), "{:?}", terminal.stdout);
+    // Headings have our colours, and nothing else has any.
+    let rest = ["\u{1b}[1;31m", "\u{1b}[33m", "\u{1b}[1m", "\u{1b}[0m"]
+        .iter()
+        .fold(terminal.stdout.clone(), |text, ours| text.replace(ours, ""));
+    assert!(!rest.contains('\u{1b}'), "{:?}", terminal.stdout);
+    let plain = world.at_terminal("no<enter>", ["install", &bundle.spec(), "--color", "never"]);
+    assert!(!plain.stdout.contains('\u{1b}'), "{:?}", plain.stdout);
 }
 
 #[test]
@@ -251,4 +257,96 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
     colleague.gsdctl(grant).run().exits(3);
     colleague.gsdctl(grant).arg("--yes").run().succeeds();
     assert!(listed().contains("active") && !listed().contains("changed"), "{}", listed());
+}
+
+/// Everything that runs and everything that instructs, in full, for programs; grouped, with sizes, for people.
+#[test]
+fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+    let long = "v".repeat(300);
+    let skill = format!("---\nname: a\ndescription: b\n---\n{}", "word ".repeat(200));
+    let bundle = world
+        .bundle("acme-all")
+        .with_refusal()
+        .with("skills", json!(["acme-all-skill"]))
+        .with_file("skills/acme-all-skill/SKILL.md", &skill)
+        .with_item(
+            "gates",
+            json!({"point": "ship:pre", "blocking": true, "onError": "halt",
+                "check": {"predicate": {"kind": "command-exit-zero", "command": "make \u{202e}check"}}}),
+        )
+        .with(
+            "mcpServers",
+            json!({"acme-db": {"command": "node", "args": ["server.js", "--x"], "env": {"NODE_OPTIONS": long},
+                "cwd": "/srv/acme"}}),
+        )
+        .with_file("server.js", "1\n");
+    let spec = bundle.spec();
+    let inspected = world.gsdctl(["inspect", &spec, "--json"]).run().succeeds();
+    assert!(!inspected.stdout.contains('\u{202e}'), "a document acts on the terminal");
+    let data = inspected.json()["data"].clone();
+    let kinds: Vec<&str> =
+        data["executable"].as_array().unwrap().iter().map(|item| item["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["hook", "gate_command", "mcp_server"]);
+    assert_eq!(data["executable"][1]["command"], "make \u{202e}check");
+    let server = &data["executable"][2];
+    assert_eq!((&server["env"]["NODE_OPTIONS"], &server["cwd"]), (&json!(long), &json!("/srv/acme")));
+    assert_eq!(server["env_warnings"], json!(["NODE_OPTIONS"]));
+    assert!(server["files"]["server.js"].as_str().unwrap().starts_with("sha256:"));
+    assert!(data["executable"][0]["digest"].as_str().unwrap().starts_with("sha256:"));
+    let tokens = u64::try_from(skill.len()).unwrap().div_ceil(4);
+    assert_eq!(
+        data["instructing"],
+        json!([{"kind": "skill", "name": "acme-all-skill", "bytes": skill.len(), "tokens": tokens}])
+    );
+    assert_eq!(data["tokens"], tokens);
+
+    // People see the same, cut, and in full when they ask.
+    let shown = world
+        .gsdctl(["inspect", &spec])
+        .run()
+        .succeeds()
+        .prints("(changes what runs)")
+        .prints("more characters");
+    assert!(shown.stdout.contains(&format!("up to {tokens} tokens")), "{}", shown.stdout);
+    assert!(!shown.stdout.contains(&long) && !shown.stdout.contains('\u{1b}'), "{}", shown.stdout);
+    world
+        .gsdctl(["inspect", &spec, "-v"])
+        .run()
+        .succeeds()
+        .prints(&long)
+        .prints("runs in the folder \"/srv/acme\"");
+    world.gsdctl(["inspect", &spec, "--color", "always"]).run().succeeds().prints("\u{1b}[1;31mIt can RUN");
+    world.gsdctl(["inspect", &spec]).env("FORCE_COLOR", "1").run().succeeds().prints("\u{1b}[1;31m");
+
+    // The digest of the preview is the one that an install takes; nothing is written for it.
+    let before = world.tree();
+    let preview =
+        world.gsdctl(["consent", "preview", &spec, "--json"]).run().succeeds().json()["data"].clone();
+    assert_eq!(preview["consent_digest"], data["consent_digest"]);
+    assert_eq!(preview["requires_consent"], true);
+    world.is_as(&before, "a preview");
+    let digest = preview["consent_digest"].as_str().unwrap();
+    world.gsdctl(["install", &spec, "--consent", digest]).run().succeeds();
+    // An installed id is inspected as it lies there, and previewed as its source is now.
+    let installed = world.gsdctl(["inspect", "acme-all", "--json"]).run().succeeds().json();
+    assert_eq!(installed["data"]["consent_digest"], digest);
+    let again = world.gsdctl(["consent", "preview", "acme-all", "--json"]).run().succeeds().json();
+    assert_eq!(
+        (&again["data"]["requires_consent"], &again["data"]["current"]),
+        (&json!(false), &json!(true))
+    );
+    let shown =
+        world.gsdctl(["consent", "show", "acme-all", "--json"]).run().succeeds().json()["data"].clone();
+    assert_eq!((&shown["record"]["consent_digest"], &shown["state"]), (&json!(digest), &json!("it holds")));
+    assert_eq!(shown["executable"], data["executable"]);
+    world.gsdctl(["consent", "show", "acme-none"]).run().exits(7);
+    world.gsdctl(["consent", "revoke", "acme-all"]).run().succeeds();
+    world
+        .gsdctl(["consent", "show", "acme-all"])
+        .run()
+        .succeeds()
+        .prints("it was taken back")
+        .prints("refuse.sh");
 }

@@ -21,6 +21,7 @@ mod progress;
 mod project_scope;
 mod reconcile_vectors;
 mod registry_source;
+mod reviewer;
 mod rollback;
 mod round_trip;
 mod shared_file;

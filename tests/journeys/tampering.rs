@@ -179,3 +179,67 @@ fn a_new_version_is_asked_for_again_and_then_runs() {
     );
     installed.world.gsdctl(["install", &spec]).run().exits(3).says("older than the installed one");
 }
+
+/// What instructs and what gates is as much agreed to as what runs, in the person's own root too.
+#[test]
+fn t144_what_instructs_and_what_gates_is_dropped_when_it_changed_and_when_it_is_revoked() {
+    for scope in ["global", "project"] {
+        let world = World::new();
+        std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+        let bundle = world
+            .bundle("acme-ship")
+            .with_file("fragments/plan.md", "Plan by risk.\n")
+            .with_item(
+                "contributions",
+                serde_json::json!({"point": "plan:pre", "into": "planner", "produces": [], "consumes": [],
+                    "fragment": {"path": "fragments/plan.md"}}),
+            )
+            .with_item(
+                "gates",
+                serde_json::json!({"point": "ship:pre", "blocking": true, "onError": "halt",
+                    "check": {"predicate": {"kind": "command-exit-zero", "command": "true"}}}),
+            );
+        world.gsdctl(["install", &bundle.spec(), "--scope", scope, "--yes"]).run().succeeds();
+        let render = |point: &str| world.gsdctl(["loop", "render", point]).run().succeeds();
+        let takes_part = |is: bool, what: &str| {
+            for point in ["plan:pre", "ship:pre"] {
+                let document = render(point).json();
+                let hooks = document["activeHooks"].as_array().unwrap();
+                assert_eq!(
+                    hooks.iter().any(|hook| hook["capId"] == "acme-ship"),
+                    is,
+                    "{scope}, {what}: {document}"
+                );
+            }
+            if !is {
+                let told = render("ship:pre");
+                assert!(
+                    told.stderr.contains("acme-ship"),
+                    "{scope}, {what}: nobody is told: {}",
+                    told.stderr
+                );
+            }
+        };
+        takes_part(true, "as agreed to");
+        let root =
+            world.path(if scope == "global" { "home" } else { "proj" }).join(".gsd/capabilities/acme-ship");
+        let (fragment, manifest) = (root.join("fragments/plan.md"), root.join("capability.json"));
+
+        put(&fragment, "Plan by risc.\n");
+        takes_part(false, "another fragment");
+        put(&fragment, "Plan by risk.\n");
+        takes_part(true, "the fragment restored");
+
+        let agreed = String::from_utf8(bytes_of(&manifest)).unwrap();
+        put(&manifest, agreed.replace("\"true\"", "\"evil\""));
+        takes_part(false, "another gate command");
+        let document: std::collections::BTreeMap<String, serde_json::Value> =
+            serde_json::from_str(&agreed).unwrap();
+        put(&manifest, serde_json::to_string(&document).unwrap());
+        takes_part(true, "the manifest with its keys in another order");
+
+        let revoke = ["consent", "revoke", "acme-ship", "--scope", scope];
+        world.gsdctl(revoke).run().succeeds();
+        takes_part(false, "revoked");
+    }
+}

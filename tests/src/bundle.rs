@@ -51,6 +51,16 @@ impl Bundle {
         self
     }
 
+    /// Takes members out of the manifest.
+    #[must_use]
+    pub fn without(mut self, names: &[&str]) -> Self {
+        if let Some(members) = self.manifest.as_object_mut() {
+            members.retain(|name, _| !names.contains(&name.as_str()));
+        }
+        self.save();
+        self
+    }
+
     /// Adds an item to a list of the manifest.
     #[must_use]
     pub fn with_item(mut self, list: &str, item: Value) -> Self {

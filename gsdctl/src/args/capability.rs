@@ -179,6 +179,19 @@ pub(crate) struct ListArgs {
 pub(crate) enum ConsentVerb {
     /// List the agreements [effect: read]
     List,
+    /// Show an agreement: to what, when, how, and everything that it lets run [effect: read]
+    Show {
+        /// Id of the capability
+        id: String,
+    },
+    /// Show what an install of SOURCE or an update of ID would ask for, and the digest that agrees to exactly that [effect: network]
+    Preview {
+        /// A source, or the id of an installed capability
+        what: String,
+        /// Digest that the archive must have: `sha512-…`
+        #[arg(long, value_name = "SRI")]
+        integrity: Option<String>,
+    },
     /// Agree to what is installed, as it is now: for what a colleague installed, or what changed since [effect: write-state, write-host]
     Grant {
         /// Id of the capability

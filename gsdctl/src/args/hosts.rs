@@ -85,6 +85,34 @@ pub(crate) struct McpExecArgs {
     pub(crate) server: String,
 }
 
+/// Verbs of `gsdctl reviewer`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReviewerVerb {
+    /// List the reviewer lanes, and where each sends plans to [effect: read]
+    List,
+    /// Show exactly what a lane starts or where it sends to, compared with what was agreed to [effect: read]
+    #[command(
+        after_help = "Exit status: 0 as agreed, 3 not agreed to, or to another address, 7 there is no such lane"
+    )]
+    Resolve {
+        /// Id of the capability
+        id: String,
+    },
+    /// Verify a lane and become its program [effect: execute]
+    Exec(ReviewerExecArgs),
+}
+
+/// `gsdctl reviewer exec …`
+#[derive(Debug, Args)]
+pub(crate) struct ReviewerExecArgs {
+    /// Id of the capability
+    pub(crate) id: String,
+
+    /// Further arguments of the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+}
+
 /// Verbs of `gsdctl runtime`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RuntimeVerb {

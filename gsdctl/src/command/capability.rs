@@ -42,7 +42,10 @@ pub(super) fn run(global: &Global, options: &Options, verb: &CapabilityVerb) -> 
         CapabilityVerb::Set(args) => switched(&told, args.switch.raw, switch::set(&told, options, args)),
         CapabilityVerb::Trust { verb } => {
             let document = |report: Report| match verb {
-                ConsentVerb::List | ConsentVerb::Grant { .. } => (report.data.clone(), report),
+                ConsentVerb::List => (consent::upstream(&report), report),
+                ConsentVerb::Grant { .. } | ConsentVerb::Show { .. } | ConsentVerb::Preview { .. } => {
+                    (report.data.clone(), report)
+                }
                 ConsentVerb::Revoke { id, .. } => (json!({"status": "revoked", "id": id}), report),
             };
             finish(&told, consent::run(&told, options, verb).1.map(document))
@@ -189,7 +192,7 @@ fn finish(global: &Global, outcome: Result<(Value, Report), WireError>) -> ExitC
 
 /// Two spaces, as upstream prints.
 fn print(document: &Value) -> std::io::Result<()> {
-    let mut text = serde_json::to_string_pretty(document)?;
+    let mut text = output::escaped(&serde_json::to_string_pretty(document)?);
     text.push('\n');
     output::write_all(text.as_bytes())
 }

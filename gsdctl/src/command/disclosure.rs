@@ -2,15 +2,18 @@
 
 use std::fmt::Write as _;
 
-use gsd_proto::api::capability::{Differences, NotWired, PlanLine, StageResult};
+use gsd_proto::api::capability::{Differences, DisclosureLine, NotWired, PlanLine, StageResult};
 
+use crate::args::Global;
 use crate::output::{clean, say};
+use crate::screen::{Screen, Tone};
 
 /// Lines of a difference that are printed for one file.
 const SHOWN_DIFF: usize = 60;
 
 /// The disclosure, on standard error: who, what runs, what instructs, where it is written, which digest.
-pub(super) fn show(staged: &StageResult) {
+pub(super) fn show(global: &Global, staged: &StageResult) {
+    let screen = Screen::of_stderr(global);
     let mut text = format!("{} {} — {}\n", clean(&staged.id), clean(&staged.version), clean(&staged.title));
     let _ = writeln!(text, "  from     {}", clean(&staged.source));
     if let Some(commit) = &staged.commit {
@@ -26,28 +29,7 @@ pub(super) fn show(staged: &StageResult) {
     }
     let _ = writeln!(text, "  scope    {} ({})", staged.scope, clean(&staged.root.display().to_string()));
     let _ = writeln!(text, "  digest   {}", staged.consent_digest);
-    for (group, heading) in [
-        ("summary", ""),
-        ("executable", "It can RUN on this machine, with your rights (there is no sandbox):"),
-        ("instructing", "It INSTRUCTS your agent (trusted as it is, not scanned):"),
-        ("inert", "It also has, without effect of its own:"),
-    ] {
-        let lines: Vec<&str> = staged
-            .disclosure
-            .iter()
-            .filter(|line| line.group == group)
-            .map(|line| line.text.as_str())
-            .collect();
-        if lines.is_empty() {
-            continue;
-        }
-        if !heading.is_empty() {
-            let _ = writeln!(text, "{heading}");
-        }
-        for line in lines {
-            let _ = writeln!(text, "  {}", clean(line));
-        }
-    }
+    groups(&mut text, screen, &staged.disclosure, staged.tokens);
     if !staged.wired.is_empty() {
         let _ = writeln!(text, "It would be wired: {}", clean(&staged.wired.join(", ")));
     }
@@ -59,10 +41,41 @@ pub(super) fn show(staged: &StageResult) {
         let _ = writeln!(text, "NOTE: {}", clean(&warning.message));
     }
     for reason in &staged.reasons {
-        let _ = writeln!(text, "You are asked again because {}.", clean(reason));
+        let reason = format!("You are asked again because {}.", clean(reason));
+        let _ = writeln!(text, "{}", screen.toned(Tone::Notice, &reason));
     }
     for line in text.lines() {
         say(line);
+    }
+}
+
+/// What runs, what instructs, and the rest, each under its heading.
+pub(super) fn groups(text: &mut String, screen: Screen, lines: &[DisclosureLine], tokens: u64) {
+    let reading = match tokens {
+        0 => String::new(),
+        tokens => format!("; up to {tokens} tokens of its context, roughly"),
+    };
+    for (group, tone, heading) in [
+        ("summary", Tone::Heading, String::new()),
+        (
+            "executable",
+            Tone::Alarm,
+            "It can RUN on this machine, with your rights (there is no sandbox):".to_owned(),
+        ),
+        (
+            "instructing",
+            Tone::Notice,
+            format!("It INSTRUCTS your agent (trusted as it is, not scanned{reading}):"),
+        ),
+        ("inert", Tone::Heading, "It also has, without effect of its own:".to_owned()),
+    ] {
+        let mut of_group = lines.iter().filter(|line| line.group == group).peekable();
+        if of_group.peek().is_some() && !heading.is_empty() {
+            let _ = writeln!(text, "{}", screen.toned(tone, &heading));
+        }
+        for line in of_group {
+            let _ = writeln!(text, "{}", screen.item(&clean(&line.text)));
+        }
     }
 }
 

@@ -185,6 +185,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         shared_files: wish.args.shared_file.clone(),
         offline: connect::offline(global),
         integrity: wish.integrity.map(str::to_owned),
+        full: global.verbose > 0,
     });
     let staged = match staged {
         Ok(staged) => staged,
@@ -192,6 +193,56 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
     };
     let outcome = settle(global, &mut connection, wish, &staged);
     Attempt { staged: Some(staged), outcome }
+}
+
+/// What would be asked for, without doing it.
+pub(super) fn preview(global: &Global, options: &Options, what: &str, integrity: Option<&str>) -> Outcome {
+    let mut connection = connect::connect(options)?;
+    let is_source = what.contains(['/', ':', '@', '.', '\\']);
+    let staged = connection.call_shown::<Stage>(global, |ctx| StageParams {
+        ctx,
+        spec: if is_source { what.to_owned() } else { String::new() },
+        update: (!is_source).then(|| what.to_owned()),
+        scope: global.scope.map(|scope| scope.word().to_owned()),
+        runtimes: (!global.runtime.is_empty()).then(|| global.runtime.clone()),
+        offline: connect::offline(global),
+        integrity: integrity.map(str::to_owned),
+        full: global.verbose > 0,
+        // Whether it is older is for the update to refuse.
+        allow_downgrade: true,
+        ..StageParams::default()
+    })?;
+    discard(&mut connection, &staged);
+    show(global, &staged);
+    let text = if staged.requires_consent {
+        format!("agree to exactly this with --consent {}\n", staged.consent_digest)
+    } else {
+        "nobody has to agree to anything\n".to_owned()
+    };
+    let mut warnings = if global.json { staged.warnings.clone() } else { Vec::new() };
+    warnings.extend(connection.warnings());
+    let mut data = disclosed(&staged);
+    data["reasons"] = json!(staged.reasons);
+    data["current"] = json!(staged.current);
+    Ok(Report { command: "consent-preview", data, text, warnings, ..Report::default() })
+}
+
+/// What is agreed to, for programs.
+fn disclosed(staged: &StageResult) -> serde_json::Value {
+    json!({
+        "id": staged.id,
+        "version": staged.version,
+        "scope": staged.scope,
+        "requires_consent": staged.requires_consent,
+        "differs": staged.differs,
+        "disclosure": staged.disclosure,
+        "executable": staged.executable,
+        "instructing": staged.instructing,
+        "tokens": staged.tokens,
+        "consent_digest": staged.consent_digest,
+        "content_hash": staged.content_hash,
+        "disclosure_signature": staged.signature,
+    })
 }
 
 fn settle(global: &Global, connection: &mut Connection, wish: &Wish<'_>, staged: &StageResult) -> Outcome {
@@ -308,16 +359,16 @@ fn consent(
     }
     if !staged.requires_consent {
         if !global.quiet && !staged.current {
-            show(staged);
+            show(global, staged);
         }
         return Ok(None);
     }
     if global.yes {
-        show(staged);
+        show(global, staged);
         say(&format!("agreed to without looking (--yes): {}", staged.consent_digest));
         return Ok(Some(Consent { digest: staged.consent_digest.clone(), blanket: true }));
     }
-    show(staged);
+    show(global, staged);
     if !may_ask(global) {
         let command = proceeding_command(global, wish, staged);
         let argv: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -402,7 +453,7 @@ fn proceeding_command(global: &Global, wish: &Wish<'_>, staged: &StageResult) ->
 }
 
 fn planned(global: &Global, connection: &Connection, wish: &Wish<'_>, staged: &StageResult) -> Report {
-    show(staged);
+    show(global, staged);
     let mut text = if staged.current {
         format!("{} {} is current; nothing would be done\n", clean(&staged.id), clean(&staged.version))
     } else {
@@ -412,27 +463,12 @@ fn planned(global: &Global, connection: &Connection, wish: &Wish<'_>, staged: &S
     // People were told with the disclosure.
     let mut warnings = if global.json { staged.warnings.clone() } else { Vec::new() };
     warnings.extend(connection.warnings());
-    Report {
-        command: wish.verb.name(),
-        data: json!({
-            "status": "planned",
-            "id": staged.id,
-            "version": staged.version,
-            "scope": staged.scope,
-            "wired": staged.wired,
-            "not_wired": staged.not_wired,
-            "changes": staged.plan,
-            "requires_consent": staged.requires_consent,
-            "differs": staged.differs,
-            "disclosure": staged.disclosure,
-            "consent_digest": staged.consent_digest,
-            "content_hash": staged.content_hash,
-            "disclosure_signature": staged.signature,
-        }),
-        text,
-        warnings,
-        ..Report::default()
-    }
+    let mut data = disclosed(staged);
+    data["status"] = json!("planned");
+    data["wired"] = json!(staged.wired);
+    data["not_wired"] = json!(staged.not_wired);
+    data["changes"] = json!(staged.plan);
+    Report { command: wish.verb.name(), data, text, warnings, ..Report::default() }
 }
 
 fn installed_text(staged: &StageResult) -> String {

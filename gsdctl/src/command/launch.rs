@@ -37,7 +37,7 @@ pub(super) fn mcp_exec(options: &Options, args: &McpExecArgs) -> Result<ExitCode
     start(plan)
 }
 
-fn start(plan: Result<LaunchPlan, WireError>) -> Result<ExitCode, WireError> {
+pub(super) fn start(plan: Result<LaunchPlan, WireError>) -> Result<ExitCode, WireError> {
     let plan = plan.map_err(|mut error| {
         error.exit = error.exit.saturating_add(OURS);
         error

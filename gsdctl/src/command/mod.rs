@@ -13,6 +13,7 @@ mod ledger;
 mod loop_hooks;
 mod outdated;
 mod registry;
+mod reviewer;
 mod runtime;
 mod source;
 mod state;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 use gsd_proto::WireError;
 
-use crate::args::{Cli, Command, McpVerb};
+use crate::args::{Cli, Command, McpVerb, ReviewerVerb};
 use crate::connect::{Options, Surroundings};
 use crate::output::Report;
 use crate::{error, output};
@@ -63,6 +64,10 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Config { verb } => config::run(global, &options, verb),
         Command::Runtime { verb } => runtime::run(&options, verb),
         Command::Daemon(args) => daemon::run(global, &options, &args.verb),
+        Command::Reviewer { verb: ReviewerVerb::Exec(args) } => {
+            return launched(global, "reviewer-exec", reviewer::exec(&options, args));
+        }
+        Command::Reviewer { verb } => reviewer::run(global, &options, verb),
         Command::Run(args) => return launched(global, "run", launch::run(&options, args)),
         Command::Mcp { verb: McpVerb::Exec(args) } => {
             return launched(global, "mcp-exec", launch::mcp_exec(&options, args));

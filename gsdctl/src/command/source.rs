@@ -10,9 +10,11 @@ use gsd_proto::api::source::{
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
+use super::disclosure::groups;
 use crate::args::{Global, HashArgs, InspectArgs, SourceVerb};
 use crate::connect::{self, Options, offline};
 use crate::output::{Report, clean};
+use crate::screen::Screen;
 
 /// Versions that people are shown; there may be thousands.
 const MOST_VERSIONS: usize = 30;
@@ -153,11 +155,8 @@ pub(super) fn inspect(global: &Global, options: &Options, args: &InspectArgs) ->
         what: args.what.clone(),
         scope: global.scope.map(|scope| scope.word().to_owned()),
         offline: offline(global),
+        full: global.verbose > 0,
     })?;
-    let lines = |group: &str| -> Vec<String> {
-        let of_group = inspected.disclosure.iter().filter(|line| line.group == group);
-        of_group.map(|line| line.text.clone()).collect()
-    };
     let data = json!({
         "id": inspected.id,
         "version": inspected.version,
@@ -172,17 +171,19 @@ pub(super) fn inspect(global: &Global, options: &Options, args: &InspectArgs) ->
         "content_hash": inspected.content_hash,
         "disclosure_signature": inspected.signature,
         "consent_digest": inspected.consent_digest,
-        "executable": lines("executable"),
-        "instructing": lines("instructing"),
+        "disclosure": inspected.disclosure,
+        "executable": inspected.executable,
+        "instructing": inspected.instructing,
         "inert": {"files": inspected.files, "bytes": inspected.bytes},
+        "tokens": inspected.tokens,
     });
-    let text = inspected_text(&inspected);
+    let text = inspected_text(global, &inspected);
     let mut warnings = inspected.warnings;
     warnings.extend(connection.warnings());
     Ok(Report { command: "inspect", data, text, warnings, ..Report::default() })
 }
 
-fn inspected_text(inspected: &InspectResult) -> String {
+fn inspected_text(global: &Global, inspected: &InspectResult) -> String {
     let mut text =
         format!("{} {} — {}\n", clean(&inspected.id), clean(&inspected.version), clean(&inspected.title));
     let lines = [
@@ -203,17 +204,6 @@ fn inspected_text(inspected: &InspectResult) -> String {
     for problem in &inspected.problems {
         let _ = writeln!(text, "  NOT valid: {}", clean(problem));
     }
-    for (group, heading) in [
-        ("executable", "It can RUN on this machine, with your rights (there is no sandbox):"),
-        ("instructing", "It INSTRUCTS your agent (trusted as it is, not scanned):"),
-    ] {
-        let mut of_group = inspected.disclosure.iter().filter(|line| line.group == group).peekable();
-        if of_group.peek().is_some() {
-            let _ = writeln!(text, "{heading}");
-        }
-        for line in of_group {
-            let _ = writeln!(text, "  {}", clean(&line.text));
-        }
-    }
+    groups(&mut text, Screen::of_stdout(global), &inspected.disclosure, inspected.tokens);
     text
 }

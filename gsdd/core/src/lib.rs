@@ -8,6 +8,7 @@
 //! In reading order: see the module list; each module says what it is and what it is not.
 
 pub mod activation;
+pub mod audit;
 pub mod bundle;
 pub mod compose;
 pub mod consent;

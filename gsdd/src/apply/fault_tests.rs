@@ -72,7 +72,7 @@ fn entry(version: &str, pending: bool) -> Value {
 
 fn consent(content: &str) -> Value {
     let id = CapabilityId::parse("acme-lint").unwrap();
-    let mut record = shared_files::consent_record("/proj", &id, "", "[[],[],[]]", content);
+    let mut record = shared_files::consent_record("/proj", &id, "", "[[],[],[]]", content, None);
     record["consentedAt"] = NOW.into();
     record
 }

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use gsdd_core::bundle::budget::{MAX_BYTES, MOST_BYTES};
 use gsdd_core::compose::{FragmentRead, ManifestRead};
@@ -14,7 +15,8 @@ use gsdd_core::registry::HostContract;
 
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::bundle_tree::{self, BundleTree};
-use crate::fs::stamp::Stamp;
+use crate::fs::stamp::{Stamp, unsettled_until};
+use crate::lifecycle::{digest_of, facts_of};
 use crate::store::Objects;
 
 /// A bundle never has more entries than the content hash admits; this is far above what any real one has.
@@ -43,6 +45,16 @@ struct Hashed {
     max_bytes: u64,
     stamps: Vec<(PathBuf, Stamp)>,
     hash: Result<String, String>,
+    /// The token of an agreement to this content; computed when the hash is not the agreed one.
+    digest: OnceLock<Option<String>>,
+    /// From when on the stamps alone prove nothing.
+    look_again: Option<Instant>,
+}
+
+impl Hashed {
+    fn is_settled(&self) -> bool {
+        self.look_again.is_none_or(|at| Instant::now() < at)
+    }
 }
 
 /// The cache.
@@ -94,31 +106,70 @@ impl Bundles {
         bundle: &Path,
         max_bytes: impl FnOnce() -> u64,
     ) -> Result<String, String> {
+        self.hashed(bundle, max_bytes)?.hash.clone()
+    }
+
+    /// Whether a bundle has the content that was agreed to: `agreed` is its hash, and `fits` knows the token of the
+    /// agreement. A manifest whose keys were reordered says the same and has another hash.
+    ///
+    /// # Errors
+    /// When its files can't be read.
+    pub(crate) fn agrees(
+        &self,
+        bundle: &Path,
+        agreed: &str,
+        fits: impl Fn(&str) -> bool,
+        objects: &Objects,
+    ) -> Result<bool, String> {
+        let hashed = self.hashed(bundle, || objects.room(agreed))?;
+        let hash = hashed.hash.as_ref().map_err(Clone::clone)?;
+        if hash == agreed {
+            return Ok(true);
+        }
+        let digest = || self.digest(bundle, hash, hashed.max_bytes);
+        Ok(hashed.digest.get_or_init(digest).as_deref().is_some_and(fits))
+    }
+
+    /// The digest of a bundle that has the content hash `hash`, however its manifest is spelled.
+    pub(crate) fn digest(&self, bundle: &Path, hash: &str, max_bytes: u64) -> Option<String> {
+        let tree = BundleTree::read(bundle, max_bytes).ok()?;
+        // What is read now has to be what was hashed.
+        (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
+    }
+
+    fn hashed(&self, bundle: &Path, max_bytes: impl FnOnce() -> u64) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
         let known = known
+            .filter(|known| known.is_settled())
             .filter(|known| bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps));
-        if let Some(Hashed { hash: Ok(hash), .. }) = known.as_deref() {
-            return Ok(hash.clone());
+        if let Some(known) = known.as_ref().filter(|known| known.hash.is_ok()) {
+            return Ok(Arc::clone(known));
         }
         let max_bytes = max_bytes();
         // What was too large may be agreed to since.
         if let Some(known) = known.filter(|known| known.max_bytes >= max_bytes) {
-            return known.hash.clone();
+            return Ok(known);
         }
         // Stamps first: a change while reading makes the next comparison differ.
         let stamps =
             bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
+        let look_again = unsettled_until(stamps.iter().map(|(_, stamp)| stamp));
         let hash = bundle_tree::hash(bundle, max_bytes)
             .map(|hash| hash.as_str().to_owned())
             .map_err(|refusal| refusal.to_string());
-        lock(&self.hashed)
-            .insert(bundle.to_owned(), Arc::new(Hashed { max_bytes, stamps, hash: hash.clone() }));
-        hash
+        let hashed = Arc::new(Hashed { max_bytes, stamps, hash, digest: OnceLock::new(), look_again });
+        lock(&self.hashed).insert(bundle.to_owned(), Arc::clone(&hashed));
+        Ok(hashed)
     }
 
     /// What every file of a bundle looked like when its content hash was computed last.
     pub(crate) fn hash_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
         lock(&self.hashed).get(bundle).map(|hashed| hashed.stamps.clone()).unwrap_or_default()
+    }
+
+    /// When the content of a bundle has to be looked at again although its stamps are the same.
+    pub(crate) fn look_again(&self, bundle: &Path) -> Option<Instant> {
+        lock(&self.hashed).get(bundle).and_then(|hashed| hashed.look_again)
     }
 
     /// Proves that a bundle still has the agreed content and says where to run it from.
@@ -129,10 +180,10 @@ impl Bundles {
         &self,
         bundle: &Path,
         agreed: &str,
+        fits: impl Fn(&str) -> bool,
         objects: &Objects,
     ) -> Result<Runnable, NotRunnable> {
-        let now = self.content_hash(bundle, || objects.room(agreed)).map_err(NotRunnable::Unreadable)?;
-        if now != agreed {
+        if !self.agrees(bundle, agreed, fits, objects).map_err(NotRunnable::Unreadable)? {
             return Err(NotRunnable::Changed);
         }
         if !objects.has(agreed) {

@@ -190,6 +190,7 @@ impl Engine {
             offline: true,
             integrity: None,
             link: true,
+            full: false,
             cancel: CancellationToken::new(),
         };
         let staged = match lifecycle::stage(self, snapshot, &request) {
@@ -208,7 +209,7 @@ impl Engine {
         let locked = || -> Result<bool, WireError> {
             let _own = self.exclusive()?;
             lifecycle::settle(self);
-            if !snapshot.is_fresh() || !self.still_follows(root, id, taken) {
+            if !snapshot.looks_the_same() || !self.still_follows(root, id, taken) {
                 return Ok(false);
             }
             let _upstream = self.lock(root)?;

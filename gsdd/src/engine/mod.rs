@@ -23,4 +23,6 @@ pub(crate) use snapshot::{Overlay, Snapshot, WiredHook};
 pub(crate) use writer::{Engine, RemoveWish, SwitchRequest};
 
 #[cfg(all(test, unix))]
+mod tamper_tests;
+#[cfg(all(test, unix))]
 mod warm_tests;

@@ -249,6 +249,7 @@ impl Engine {
             shared_files: files.clone(),
             offline: true,
             link: false,
+            full: false,
             integrity: None,
             cancel: CancellationToken::new(),
         };

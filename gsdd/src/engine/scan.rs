@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, Scope};
 use gsdd_core::consent::ConsentStore;
@@ -29,6 +30,8 @@ pub(crate) struct Scan {
     pub(crate) changed_stamps: Vec<(PathBuf, Stamp)>,
     /// The same for bundles with the agreed content.
     pub(crate) agreed_stamps: Vec<(PathBuf, Stamp)>,
+    /// When those have to be gathered again although they look the same.
+    pub(crate) look_again: Option<Instant>,
 }
 
 /// One bundle that was found.
@@ -40,6 +43,8 @@ pub(crate) struct Found {
     pub(crate) ledger: LedgerState,
     pub(crate) consent: ConsentVerdict,
     pub(crate) agreed: Option<String>,
+    /// Where its reviewer lane may send to.
+    pub(crate) destination: Option<String>,
     pub(crate) declared: Arc<Declared>,
 }
 
@@ -96,6 +101,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         stamps: Vec::new(),
         changed_stamps: Vec::new(),
         agreed_stamps: Vec::new(),
+        look_again: None,
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
@@ -109,8 +115,14 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         // The verdict depends on the whole content: any file may bring it back, or lose it.
         match found.consent {
             ConsentVerdict::Changed => scan.changed_stamps.extend(bundles.hash_stamps(&found.bundle)),
-            ConsentVerdict::Granted => scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle)),
-            ConsentVerdict::NotNeeded | ConsentVerdict::Missing | ConsentVerdict::Revoked => {}
+            ConsentVerdict::Granted | ConsentVerdict::NotNeeded if found.agreed.is_some() => {
+                scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle));
+                scan.look_again = scan.look_again.max(bundles.look_again(&found.bundle));
+            }
+            ConsentVerdict::Granted
+            | ConsentVerdict::NotNeeded
+            | ConsentVerdict::Missing
+            | ConsentVerdict::Revoked => {}
         }
     }
     scan.stamps = stamps;
@@ -130,7 +142,8 @@ fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
-        let (verdict, agreed) = consented(scan, root, &dir_name, &bundle, bundles, agreements);
+        let Agreed { verdict, content: agreed, destination } =
+            consented(scan, root, &dir_name, &bundle, bundles, agreements);
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -150,6 +163,7 @@ fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles
             ledger: state,
             consent: verdict,
             agreed,
+            destination,
             declared,
         });
     }
@@ -196,6 +210,20 @@ fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<Str
     shared_files::read_consent(&places.consent_store())
 }
 
+/// What was agreed to, against a bundle as it is.
+struct Agreed {
+    verdict: ConsentVerdict,
+    /// Content hash that may run.
+    content: Option<String>,
+    destination: Option<String>,
+}
+
+impl Agreed {
+    fn no(verdict: ConsentVerdict) -> Self {
+        Self { verdict, content: None, destination: None }
+    }
+}
+
 fn consented(
     scan: &Scan,
     root: &OverlayRoot,
@@ -203,23 +231,34 @@ fn consented(
     bundle: &Path,
     bundles: &Bundles,
     agreements: &Agreements,
-) -> (ConsentVerdict, Option<String>) {
+) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
-    if root.root.scope == Scope::Global {
-        let agreed = taken.filter(|_| !revoked).map(|taken| taken.content_hash.clone());
-        return (if revoked { ConsentVerdict::Revoked } else { ConsentVerdict::NotNeeded }, agreed);
-    }
-    match agreements.consent.find(&agreements.root, dir_name) {
-        None if revoked => (ConsentVerdict::Revoked, None),
-        None => (ConsentVerdict::Missing, None),
-        Some(record) => {
-            let room = || agreements.objects.room(&record.content_hash);
-            match bundles.content_hash(bundle, room) {
-                Ok(now) if now == record.content_hash => (ConsentVerdict::Granted, Some(now)),
-                _ => (ConsentVerdict::Changed, None),
-            }
-        }
+    let (fitting, recorded) = match (root.root.scope, agreements.consent.find(&agreements.root, dir_name)) {
+        (Scope::Global | Scope::FirstParty, _) => (ConsentVerdict::NotNeeded, None),
+        (Scope::Project, Some(record)) => (ConsentVerdict::Granted, Some(record)),
+        (Scope::Project, None) if revoked => return Agreed::no(ConsentVerdict::Revoked),
+        (Scope::Project, None) => return Agreed::no(ConsentVerdict::Missing),
+    };
+    let content = match (&recorded, taken) {
+        (Some(record), _) => record.content_hash.clone(),
+        (None, Some(_)) if revoked => return Agreed::no(ConsentVerdict::Revoked),
+        (None, Some(taken)) => taken.content_hash.clone(),
+        (None, None) => return Agreed::no(ConsentVerdict::NotNeeded),
+    };
+    // Our token and address stand for the content of our record, not for that of somebody else's.
+    let ours = taken.filter(|taken| taken.content_hash == content);
+    let fits = |digest: &str| ours.is_some_and(|taken| taken.fits(digest));
+    match bundles.agrees(bundle, &content, fits, &agreements.objects) {
+        Ok(true) => Agreed {
+            verdict: fitting,
+            content: Some(content),
+            destination: match ours {
+                Some(taken) => taken.destination.clone(),
+                None => recorded.and_then(|record| record.reviewer_host),
+            },
+        },
+        Ok(false) | Err(_) => Agreed::no(ConsentVerdict::Changed),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gsdd_core::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey, SurfaceFile};
 use gsdd_core::compose::{Candidate, Composition, ConsentVerdict, LedgerState, Scope, compose};
@@ -40,6 +41,7 @@ pub(crate) struct Snapshot {
     stamps: Vec<(PathBuf, Stamp)>,
     changed_stamps: Vec<(PathBuf, Stamp)>,
     agreed_stamps: Vec<(PathBuf, Stamp)>,
+    look_again: Option<Instant>,
 }
 
 /// One installed bundle as it was found.
@@ -53,6 +55,8 @@ pub(crate) struct Overlay {
     pub(crate) consent: ConsentVerdict,
     /// Content hash that may run; `None` = nothing of it may.
     pub(crate) agreed: Option<String>,
+    /// Where its reviewer lane may send to.
+    pub(crate) destination: Option<String>,
     pub(crate) accepted: bool,
     pub(crate) manifest: Option<Arc<Manifest>>,
 }
@@ -110,7 +114,7 @@ impl Snapshot {
                 warnings.push(format!("{}: {reason}", root.root.ledger().display()));
             }
         }
-        let Scan { roots, own, candidates, mut stamps, changed_stamps, agreed_stamps, .. } = scan;
+        let Scan { roots, own, candidates, mut stamps, changed_stamps, agreed_stamps, look_again, .. } = scan;
         stamps.extend(config_stamps);
         Self {
             generation,
@@ -129,11 +133,17 @@ impl Snapshot {
             stamps,
             changed_stamps,
             agreed_stamps,
+            look_again,
         }
     }
 
     /// Whether the files that decide this snapshot still look the same.
     pub(crate) fn is_fresh(&self) -> bool {
+        self.look_again.is_none_or(|at| Instant::now() < at) && self.looks_the_same()
+    }
+
+    /// Whether nothing that decides it looks otherwise, as far as time stamps tell.
+    pub(crate) fn looks_the_same(&self) -> bool {
         self.is_fresh_for_verified_use() && unchanged(&self.agreed_stamps, Stamp::of_link)
     }
 
@@ -174,6 +184,13 @@ impl Snapshot {
             && manifest.activation_key.as_deref().is_none_or(|key| self.config.is_on(key))
     }
 
+    /// Whether the agreement to a bundle is to the content that `digest` names.
+    pub(crate) fn fits(&self, overlay: &Overlay, digest: &str) -> bool {
+        self.own
+            .taken(&overlay.root, &overlay.dir_name)
+            .is_some_and(|taken| overlay.agreed.as_ref() == Some(&taken.content_hash) && taken.fits(digest))
+    }
+
     /// The installed bundle of an accepted capability.
     pub(crate) fn accepted(&self, id: &str) -> Option<&Overlay> {
         self.overlays.iter().find(|overlay| overlay.accepted && overlay.dir_name == id)
@@ -201,6 +218,7 @@ fn overlay(found: Found, composition: &Composition, accepted: &HashSet<&str>) ->
         ledger: found.ledger,
         consent: found.consent,
         agreed: found.agreed,
+        destination: found.destination,
         accepted,
         manifest,
     }
@@ -300,6 +318,7 @@ impl Overlay {
             && self.ledger == other.ledger
             && self.consent == other.consent
             && self.agreed == other.agreed
+            && self.destination == other.destination
             && self.accepted == other.accepted
     }
 }

@@ -500,9 +500,13 @@ impl Engine {
             let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle, || MAX_BYTES) else {
                 continue;
             };
+            let content_digest =
+                self.0.bundles.digest(&overlay.bundle, &content_hash, MAX_BYTES).unwrap_or_default();
             let taken = Taken {
                 content_hash,
                 consent_digest: String::new(),
+                content_digest,
+                destination: None,
                 how: "first-seen".to_owned(),
                 from: None,
                 blanket: false,

@@ -1,6 +1,12 @@
 //! What a file looked like, cheaply: enough to tell that it is still the one we read.
 
 use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Two changes within one step of the clock behind time stamps look like one. The longest step of a system tick.
+const STEP: Duration = Duration::from_millis(25);
+/// The step of file systems that keep whole seconds.
+const COARSE_STEP: Duration = Duration::from_millis(2_100);
 
 /// Identity and times of one file, or that there was none. Two equal stamps mean "not changed since".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +33,23 @@ impl Stamp {
     }
 }
 
+/// When files that were just looked at have to be looked at again, because a change right after the look could have
+/// left their stamps as they are; `None` when no later change can.
+pub(crate) fn unsettled_until<'a>(stamps: impl IntoIterator<Item = &'a Stamp>) -> Option<Instant> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let left = stamps.into_iter().filter_map(|stamp| stamp.0.as_ref()?.settles_after(now)).max()?;
+    Instant::now().checked_add(left)
+}
+
 impl Seen {
+    /// What is left of the step in which it changed last. A file from the future says nothing.
+    fn settles_after(&self, now: Duration) -> Option<Duration> {
+        let whole = |ns: i128| ns % 1_000_000_000 == 0;
+        let step = if whole(self.modified_ns) && whole(self.changed_ns) { COARSE_STEP } else { STEP };
+        let changed = u64::try_from(self.changed_ns).ok().map(Duration::from_nanos)?;
+        step.checked_sub(now.checked_sub(changed)?).filter(|left| !left.is_zero())
+    }
+
     #[cfg(unix)]
     fn new(metadata: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -55,5 +77,24 @@ impl Seen {
             modified_ns: since(metadata.modified()),
             changed_ns: since(metadata.created()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_just_changed_is_looked_at_again() {
+        let seen = |modified_ns, changed_ns| Seen { device: 1, inode: 1, size: 1, modified_ns, changed_ns };
+        let now = Duration::new(100, 5);
+        let left = |ns: i128| seen(1, ns).settles_after(now);
+        assert_eq!(left(100_000_000_005), Some(STEP));
+        assert_eq!(left(99_990_000_005), Some(Duration::from_millis(15)));
+        assert_eq!(left(99_975_000_005), None);
+        assert_eq!(left(100_000_000_006), None, "from the future");
+        // Whole seconds: a file system that keeps no more.
+        assert_eq!(seen(0, 99_000_000_000).settles_after(now), COARSE_STEP.checked_sub(Duration::new(1, 5)));
+        assert_eq!(unsettled_until([&Stamp(Some(seen(1, 1))), &Stamp(None)]), None);
     }
 }

@@ -8,7 +8,7 @@ use gsdd_core::trust::{ContentHash, ExecutableState, ReaskReason, UpdateFacts, r
 use super::stage::{Staged, facts_of};
 use crate::engine::Snapshot;
 use crate::fs::bundle_tree::BundleTree;
-use crate::store::OwnState;
+use crate::store::{OwnState, Taken};
 
 /// Whether the person agreed, and still agrees, to `content` in the place of `staged`.
 pub(super) fn is_agreed(
@@ -29,6 +29,11 @@ pub(super) fn is_agreed(
             state.taken(&staged.root.dir, staged.id.as_str()).is_some_and(|taken| taken.covers(content))
         }
     }
+}
+
+/// Whether the reviewer lane sends where it was agreed to send; nobody has agreed to an address before there is a record.
+pub(super) fn sends_where_agreed(before: Option<&Taken>, staged: &Staged) -> bool {
+    before.is_none_or(|taken| taken.destination == staged.destination)
 }
 
 /// Why the person is asked before `staged` replaces `installed`.

@@ -8,11 +8,11 @@ use gsdd_core::ids::CapabilityId;
 use gsdd_core::json;
 use gsdd_core::manifest::assess;
 use gsdd_core::text::shown;
-use gsdd_core::trust::{Disclosure, DisclosureLine, consent_digest, disclosure_signature};
+use gsdd_core::trust::{Detail, Disclosure, DisclosureLine, disclosure_signature};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::stage::facts_of;
+use super::stage::{configured_destination, destination_of, digest_of, facts_of, token};
 use super::{obtain, remove};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bundle_tree::BundleTree;
@@ -26,6 +26,8 @@ pub(crate) struct InspectWish<'a> {
     pub(crate) what: &'a str,
     pub(crate) scope: Option<Scope>,
     pub(crate) offline: bool,
+    /// Whether the disclosure is shown in full.
+    pub(crate) full: bool,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -40,6 +42,9 @@ pub(crate) struct Inspected {
     pub(crate) signature: String,
     pub(crate) consent_digest: String,
     pub(crate) disclosure: Vec<DisclosureLine>,
+    pub(crate) executable: Vec<Value>,
+    pub(crate) instructing: Vec<Value>,
+    pub(crate) tokens: u64,
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     /// What the source had to say, cleaned.
@@ -68,7 +73,7 @@ pub(crate) fn inspect(
             .unwrap_or_default();
         let live = root.bundle(&id);
         let tree = obtain::in_place(engine, wish.ctx, &live, &recorded, &snapshot.project_root)?;
-        return Ok(seen(engine, &tree, recorded, TakenFrom::default(), Vec::new()));
+        return Ok(seen(engine, snapshot, wish, &tree, (recorded, TakenFrom::default(), Vec::new())));
     }
     let spec = if folder.is_dir() { folder.to_string_lossy().into_owned() } else { wish.what.to_owned() };
     let spec = source::parse(&spec)?;
@@ -77,15 +82,15 @@ pub(crate) fn inspect(
         .offline(wish.offline);
     source::resolve::judge(&spec, &caller)?;
     let fetched = source::fetch(&spec, &caller)?;
-    Ok(seen(engine, &fetched.tree, fetched.recorded, fetched.from, caller.notes()))
+    Ok(seen(engine, snapshot, wish, &fetched.tree, (fetched.recorded, fetched.from, caller.notes())))
 }
 
 fn seen(
     engine: &Engine,
+    snapshot: &Snapshot,
+    wish: &InspectWish<'_>,
     tree: &BundleTree,
-    source: String,
-    taken_from: TakenFrom,
-    notes: Vec<String>,
+    (source, taken_from, notes): (String, TakenFrom, Vec<String>),
 ) -> Inspected {
     let bytes = tree.bytes("capability.json");
     let manifest = bytes.as_ref().ok().and_then(|bytes| json::parse_lenient(bytes)).unwrap_or(Value::Null);
@@ -101,14 +106,16 @@ fn seen(
             .map(|problem| format!("{}: {}", problem.rule.as_str(), shown(&problem.message)))
             .collect(),
     };
-    let mut disclosure = Disclosure::collect(&manifest);
-    disclosure.add_documents(tree.files.keys().map(String::as_str));
+    let disclosed = disclosed(snapshot, tree, wish.full);
     let content_hash = tree.content_hash();
     let signature = disclosure_signature(&manifest);
     Inspected {
         problems,
-        consent_digest: consent_digest(content_hash, &signature, &disclosure),
-        disclosure: disclosure.lines(&facts_of(tree)),
+        consent_digest: disclosed.consent_digest,
+        disclosure: disclosed.lines,
+        executable: disclosed.executable,
+        instructing: disclosed.instructing,
+        tokens: disclosed.tokens,
         content_hash: content_hash.as_str().to_owned(),
         signature,
         files: tree.files.len() as u64,
@@ -117,5 +124,30 @@ fn seen(
         source,
         taken_from,
         notes,
+    }
+}
+
+/// What a content would do, in every form that it is told in.
+pub(crate) struct Disclosed {
+    pub(crate) lines: Vec<DisclosureLine>,
+    pub(crate) executable: Vec<Value>,
+    pub(crate) instructing: Vec<Value>,
+    pub(crate) tokens: u64,
+    pub(crate) consent_digest: String,
+}
+
+/// Discloses a content that is not about to be installed.
+pub(crate) fn disclosed(snapshot: &Snapshot, tree: &BundleTree, full: bool) -> Disclosed {
+    let manifest = tree.manifest();
+    let mut disclosure = Disclosure::collect(&manifest.unwrap_or_default());
+    disclosure.add_documents(tree.files.keys().map(String::as_str));
+    disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
+    let facts = facts_of(tree);
+    Disclosed {
+        lines: disclosure.lines(&facts, if full { Detail::FULL } else { Detail::PROMPT }),
+        executable: disclosure.executable_items(&facts),
+        instructing: disclosure.instructing_items(&facts),
+        tokens: disclosure.tokens(&facts),
+        consent_digest: token(&digest_of(tree, &facts), destination_of(&disclosure).as_deref(), None),
     }
 }

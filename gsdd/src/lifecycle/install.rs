@@ -17,7 +17,7 @@ use gsdd_core::text::shown;
 use gsdd_core::trust::Changes;
 use serde_json::Map;
 
-use super::agreement::{is_agreed, reasons};
+use super::agreement::{is_agreed, reasons, sends_where_agreed};
 use super::stage::Staged;
 use super::steps::{Builder, is_launcher_lost};
 use super::wiring::{self, WiringPlan};
@@ -86,7 +86,10 @@ pub(crate) fn plan_install(
         // A link is agreed to once, for everything that comes, and by nothing less.
         Some(_) => staged.follows(before),
         None => {
-            came_back || (same_content && is_agreed(snapshot, &before_state, staged, &staged.content_hash))
+            came_back
+                || (same_content
+                    && sends_where_agreed(before, staged)
+                    && is_agreed(snapshot, &before_state, staged, &staged.content_hash))
         }
     };
     let in_place = staged.taken_from.is_none() && staged.restores.is_none();
@@ -100,7 +103,11 @@ pub(crate) fn plan_install(
         .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, tree.content_hash()));
     let requires_consent = (staged.disclosure.has_executable() || staged.linked.is_some()) && !agreed;
     let reasons = if requires_consent {
-        reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed)
+        let mut reasons = reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed);
+        if !sends_where_agreed(before, staged) {
+            reasons.push("its reviewer lane would send to another address than was agreed to".to_owned());
+        }
+        reasons
     } else {
         Vec::new()
     };
@@ -142,6 +149,8 @@ pub(crate) fn plan_install(
         _ => Taken {
             content_hash: staged.content_hash.as_str().to_owned(),
             consent_digest: staged.consent_digest.clone(),
+            content_digest: staged.content_digest.clone(),
+            destination: staged.destination.clone(),
             how: "installed".to_owned(),
             from: staged.taken_from.clone().or_else(|| {
                 let taken = before_state.taken(&staged.root.dir, staged.id.as_str());

@@ -11,7 +11,7 @@ use gsdd_core::compose::Scope;
 use gsdd_core::runtime::WiringScope;
 use gsdd_core::source::SourceSpec;
 use gsdd_core::text::{shown, shown_up_to};
-use gsdd_core::trust::{DisclosureGroup, DisclosureLine};
+use gsdd_core::trust::{Detail, DisclosureGroup, DisclosureLine};
 use serde_json::Map;
 
 use super::stage::{StageRequest, Staged};
@@ -144,7 +144,8 @@ pub(super) fn read(linked: &Linked, room: &Room) -> Result<BundleTree, WireError
 impl Staged {
     /// What the person is shown of what would run, instruct, or is inert.
     pub(crate) fn disclosed(&self) -> Vec<DisclosureLine> {
-        let mut lines = self.disclosure.lines(&self.facts);
+        let mut lines =
+            self.disclosure.lines(&self.facts, if self.full { Detail::FULL } else { Detail::PROMPT });
         if let Some(linked) = &self.linked {
             let at = lines.iter().position(|line| line.group != DisclosureGroup::Summary);
             let folder = shown_up_to(&linked.path.to_string_lossy(), 1000);

@@ -26,7 +26,7 @@ mod update;
 mod verify;
 mod wiring;
 
-pub(crate) use inspect::{InspectWish, Inspected, inspect};
+pub(crate) use inspect::{InspectWish, Inspected, disclosed, inspect};
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use link::ctx_of;
 pub(crate) use obtain::{caller, max_bytes};
@@ -39,7 +39,9 @@ pub(crate) use reconcile::{
 pub(crate) use refusal::{from_apply, from_consent, from_ledger, from_state, from_tree};
 pub(crate) use remove::{Removal, plan_remove, removal_root, removed_with};
 pub(crate) use revoke::plan_revoke;
-pub(crate) use stage::{Origin, StageRequest, Staged, Tickets, stage};
+pub(crate) use stage::{
+    Origin, StageRequest, Staged, Tickets, configured_destination, digest_of, facts_of, stage,
+};
 pub(crate) use sweep::{interrupted, is_unsettled, recover, settle, sweep, tidy};
 pub(crate) use switch::{Switching, plan_switching};
 pub(crate) use targets::{detected, host_places};

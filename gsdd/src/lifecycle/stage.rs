@@ -18,8 +18,8 @@ use gsdd_core::manifest::{Manifest, Problem, assess};
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
-    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, disclosure_signature, link_digest,
-    sha256_text,
+    ContentHash, Disclosure, FileFact, FileFacts, consent_digest, destination_digest, disclosure_signature,
+    link_digest, sha256_text,
 };
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
@@ -63,6 +63,8 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) integrity: Option<&'a str>,
     /// Whether the folder is to be followed from then on.
     pub(crate) link: bool,
+    /// Whether the disclosure is shown in full.
+    pub(crate) full: bool,
     /// Cancelled when nobody waits for the bundle any more.
     pub(crate) cancel: CancellationToken,
 }
@@ -82,7 +84,14 @@ pub(crate) struct Staged {
     pub(crate) taken_from: Option<TakenFrom>,
     pub(crate) content_hash: ContentHash,
     pub(crate) signature: String,
+    /// What the person agrees to: the content, and what else they are told.
     pub(crate) consent_digest: String,
+    /// The content alone, however its manifest is spelled.
+    pub(crate) content_digest: String,
+    /// Where its reviewer lane sends to.
+    pub(crate) destination: Option<String>,
+    /// Whether the disclosure is shown in full.
+    pub(crate) full: bool,
     pub(crate) disclosure: Disclosure,
     pub(crate) facts: FileFacts,
     /// What the source had to say, cleaned.
@@ -191,17 +200,19 @@ pub(crate) fn stage(
     let mut disclosure = Disclosure::collect(&manifest.raw);
     // The document of a command family instructs the agent as a skill does.
     disclosure.add_documents(tree.files.keys().map(String::as_str));
+    disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
     refuse_missing_files(&id, &disclosure, &tree)?;
     let content_hash = tree.content_hash().clone();
     tree.begin_to_seal();
     let signature = disclosure_signature(&manifest.raw);
-    let copied = consent_digest(&content_hash, &signature, &disclosure);
+    let content_digest = digest_of(&tree, &facts);
+    let destination = destination_of(&disclosure);
     Ok(Staged {
         ctx: request.ctx.clone(),
-        consent_digest: match &linked {
-            Some(linked) => link_digest(&copied, &linked.path.to_string_lossy()),
-            None => copied,
-        },
+        consent_digest: token(&content_digest, destination.as_deref(), linked.as_ref()),
+        content_digest,
+        destination,
+        full: request.full,
         id,
         manifest,
         tree,
@@ -381,9 +392,39 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
     error
 }
 
-pub(super) fn facts_of(tree: &BundleTree) -> FileFacts {
+pub(crate) fn facts_of(tree: &BundleTree) -> FileFacts {
     let fact = |file: &BundleFile| FileFact { digest: sha256_text(&file.sha256), bytes: file.bytes };
     FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(file))).collect() }
+}
+
+/// What an agreement names: a content, and what may differ while the content is the same.
+pub(crate) fn token(content: &str, destination: Option<&str>, linked: Option<&Linked>) -> String {
+    let token = match destination {
+        Some(address) => destination_digest(content, address),
+        None => content.to_owned(),
+    };
+    match linked {
+        Some(linked) => link_digest(&token, &linked.path.to_string_lossy()),
+        None => token,
+    }
+}
+
+/// What the configuration of the project sets the address of a reviewer lane to.
+pub(crate) fn configured_destination(snapshot: &Snapshot, disclosure: &Disclosure) -> Option<String> {
+    let key = disclosure.destination_key()?;
+    snapshot.config.resolve(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Where a disclosed lane sends to.
+pub(crate) fn destination_of(disclosure: &Disclosure) -> Option<String> {
+    let destination = disclosure.lane.as_ref()?.destination.as_ref()?;
+    Some(destination.address.clone())
+}
+
+/// What an agreement to `tree` names.
+pub(crate) fn digest_of(tree: &BundleTree, facts: &FileFacts) -> String {
+    let manifest = tree.bytes("capability.json").ok();
+    consent_digest(manifest.as_deref(), facts, tree.folders.iter().map(String::as_str))
 }
 
 /// A declared script that is not there would fail on each tool call.

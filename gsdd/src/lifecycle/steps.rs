@@ -107,6 +107,7 @@ impl Builder {
             &entry.integrity,
             &staged.signature,
             staged.content_hash.as_str(),
+            staged.destination.clone(),
         );
         self.folders(&store, state, &engine.places().global_root());
         self.roots.push(store.clone());

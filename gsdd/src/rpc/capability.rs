@@ -100,6 +100,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                     _ => params.shared_files.clone(),
                 },
                 link: params.link || followed.is_some(),
+                full: params.full,
                 offline: params.offline,
                 integrity: params.integrity.as_deref(),
                 cancel,

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use gsd_proto::api::command::{LaunchPlan, McpResolve, McpResolveParams, Resolve, ResolveParams};
 use gsd_proto::{Code, WireError};
-use gsdd_core::compose::{LedgerState, Scope};
+use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{register, wire};
 use crate::app::App;
@@ -41,9 +41,9 @@ async fn server(app: Arc<App>, params: McpResolveParams) -> Result<LaunchPlan, W
     blocking(move || resolve_server(&engine, &snapshot, &params)).await
 }
 
-pub(super) async fn blocking(
-    work: impl FnOnce() -> Result<LaunchPlan, WireError> + Send + 'static,
-) -> Result<LaunchPlan, WireError> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WireError> + Send + 'static,
+) -> Result<T, WireError> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| WireError::new(Code::Internal, error.to_string()))?
@@ -55,6 +55,11 @@ fn resolve_command(
     params: &ResolveParams,
 ) -> Result<LaunchPlan, WireError> {
     let family = snapshot.composition.registry.family(&params.family).ok_or_else(|| {
+        if let Some(overlay) =
+            snapshot.overlays.iter().find(|overlay| is_out_of_service(overlay, &params.family))
+        {
+            return inactive(snapshot, &overlay.dir_name);
+        }
         let known: Vec<&str> = snapshot
             .composition
             .registry
@@ -120,14 +125,27 @@ fn resolve_server(
                 format!("{} has no MCP server `{}`", shown(&params.id), shown(&params.server)),
             )
         })?;
-    let in_bundle =
-        |path: &str| runnable.folder.join(path).is_file() && !path.contains("..") && !path.starts_with('/');
-    let words = lifecycle::local_server(&config, &in_bundle).ok_or_else(|| {
+    let argv = words(&config, &runnable).ok_or_else(|| {
         WireError::new(
             Code::NotFound,
             format!("`{}` of {} starts no file of its bundle", shown(&params.server), shown(&params.id)),
         )
     })?;
+    let mut launch = plan(overlay, snapshot, &runnable, argv);
+    for (name, value) in config.get("env").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(value) = value.as_str() {
+            launch.env.insert(name.clone(), value.to_owned());
+        }
+    }
+    Ok(launch)
+}
+
+/// The command and arguments that a configuration declares, with the private copy in the place of each file of the
+/// bundle; `None` when it names none.
+pub(super) fn words(config: &Map<String, Value>, runnable: &Runnable) -> Option<Vec<String>> {
+    let in_bundle =
+        |path: &str| runnable.folder.join(path).is_file() && !path.contains("..") && !path.starts_with('/');
+    let words = lifecycle::local_server(config, &in_bundle)?;
     let mut argv: Vec<String> = words
         .into_iter()
         .map(|word| match word {
@@ -140,13 +158,32 @@ fn resolve_server(
         let started = super::hook::argv(Path::new(first));
         argv.splice(0..1, started);
     }
-    let mut launch = plan(overlay, snapshot, &runnable, argv);
-    for (name, value) in config.get("env").and_then(Value::as_object).into_iter().flatten() {
-        if let Some(value) = value.as_str() {
-            launch.env.insert(name.clone(), value.to_owned());
-        }
+    Some(argv)
+}
+
+/// Whether a bundle would bring the command if it were composed.
+fn is_out_of_service(overlay: &Overlay, family: &str) -> bool {
+    let manifest = overlay.manifest.as_deref().filter(|_| !overlay.accepted);
+    manifest.is_some_and(|manifest| manifest.commands.iter().any(|command| command.family == family))
+}
+
+fn inactive(snapshot: &Snapshot, id: &str) -> WireError {
+    let skip = snapshot.composition.skips.iter().find(|skip| skip.id == id);
+    let found = |overlay: &&Overlay| skip.is_some_and(|skip| skip.scope == overlay.scope);
+    let consent = snapshot.overlays.iter().filter(|overlay| overlay.dir_name == id).find(found);
+    let code = match consent.map(|overlay| overlay.consent) {
+        Some(ConsentVerdict::Changed) => Code::ConsentStale,
+        Some(ConsentVerdict::Revoked) => Code::ConsentRevoked,
+        Some(ConsentVerdict::Missing) => Code::ConsentRequired,
+        Some(ConsentVerdict::NotNeeded | ConsentVerdict::Granted) | None => Code::NotFound,
+    };
+    let what = if code == Code::NotFound { "is not active" } else { "does not run" };
+    let error = WireError::new(code, format!("{} {what} here", shown(id)));
+    match skip {
+        Some(skip) => error.caused_by(skip.text()),
+        None => error,
     }
-    Ok(launch)
+    .with_fix("see what is installed", &["gsdctl", "list"])
 }
 
 /// The installed bundle of a capability, with the agreed bytes.
@@ -155,14 +192,7 @@ pub(super) fn verified<'a>(
     snapshot: &'a Snapshot,
     id: &str,
 ) -> Result<(&'a Overlay, Runnable), WireError> {
-    let overlay = snapshot.accepted(id).ok_or_else(|| {
-        let error = WireError::new(Code::NotFound, format!("{} is not active here", shown(id)));
-        match snapshot.composition.skips.iter().find(|skip| skip.id == id) {
-            Some(skip) => error.caused_by(skip.text()),
-            None => error,
-        }
-        .with_fix("see what is installed", &["gsdctl", "list"])
-    })?;
+    let overlay = snapshot.accepted(id).ok_or_else(|| inactive(snapshot, id))?;
     if overlay.ledger != LedgerState::Committed {
         return Err(WireError::new(
             Code::ConsentRequired,
@@ -177,8 +207,10 @@ pub(super) fn verified<'a>(
         )
         .with_fix("install it again, to see what it runs and to agree", &[])
     })?;
-    let runnable =
-        engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()).map_err(|problem| {
+    let runnable = engine
+        .bundles()
+        .runnable(&overlay.bundle, agreed, |digest| snapshot.fits(overlay, digest), engine.objects())
+        .map_err(|problem| {
             let code = match problem {
                 NotRunnable::Changed => Code::ConsentStale,
                 NotRunnable::Unreadable(_) | NotRunnable::Store(_) => Code::IoFailed,

@@ -40,7 +40,7 @@ fn answer(engine: &Engine, snapshot: &Snapshot, params: &ExplainParams) -> Resul
                 .overlays
                 .iter()
                 .find(|overlay| overlay.dir_name == candidate.dir_name && overlay.scope == candidate.scope)?;
-            Some(Found { candidate, executable: executable(engine, overlay) })
+            Some(Found { candidate, executable: executable(engine, snapshot, overlay) })
         })
         .collect();
     let files = &snapshot.config_files;
@@ -74,9 +74,11 @@ fn answer(engine: &Engine, snapshot: &Snapshot, params: &ExplainParams) -> Resul
 }
 
 /// What may run of an installed bundle, as it is now (D-05, D-06).
-fn executable(engine: &Engine, overlay: &Overlay) -> Executable {
-    if overlay.consent == ConsentVerdict::Revoked {
-        return Executable::Revoked;
+fn executable(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay) -> Executable {
+    match overlay.consent {
+        ConsentVerdict::Revoked => return Executable::Revoked,
+        ConsentVerdict::Changed => return Executable::Changed,
+        ConsentVerdict::NotNeeded | ConsentVerdict::Missing | ConsentVerdict::Granted => {}
     }
     let agreed = match (&overlay.agreed, overlay.ledger) {
         (Some(agreed), LedgerState::Committed) => agreed,
@@ -84,7 +86,12 @@ fn executable(engine: &Engine, overlay: &Overlay) -> Executable {
             return Executable::NotRecorded;
         }
     };
-    match engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()) {
+    match engine.bundles().runnable(
+        &overlay.bundle,
+        agreed,
+        |digest| snapshot.fits(overlay, digest),
+        engine.objects(),
+    ) {
         Ok(_) => Executable::Runs,
         Err(NotRunnable::Changed) => Executable::Changed,
         Err(problem) => Executable::Unverified(shown(&problem.to_string())),

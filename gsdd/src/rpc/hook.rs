@@ -286,7 +286,12 @@ fn scripts(
             );
             continue;
         };
-        match engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()) {
+        match engine.bundles().runnable(
+            &overlay.bundle,
+            agreed,
+            |digest| snapshot.fits(overlay, digest),
+            engine.objects(),
+        ) {
             Ok(runnable) => {
                 let script = hook.script.strip_prefix("./").unwrap_or(&hook.script);
                 scripts.push(Script {

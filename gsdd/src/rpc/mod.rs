@@ -16,6 +16,7 @@ mod loop_hooks;
 mod manifest;
 mod register;
 mod registry;
+mod reviewer;
 mod runtime;
 mod source;
 mod switch;
@@ -47,6 +48,7 @@ pub fn build(app: &Arc<App>) -> Result<Methods, RegisterMethodError> {
     consent::add_to(&mut module)?;
     ledger::add_to(&mut module)?;
     command::add_to(&mut module)?;
+    reviewer::add_to(&mut module)?;
     runtime::add_to(&mut module)?;
     source::add_to(&mut module)?;
     config::add_to(&mut module)?;

@@ -238,7 +238,12 @@ fn status(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay) -> (&'static 
     });
     match overlay.agreed.as_deref() {
         Some(agreed) if executable => {
-            match engine.bundles().runnable(&overlay.bundle, agreed, engine.objects()) {
+            match engine.bundles().runnable(
+                &overlay.bundle,
+                agreed,
+                |digest| snapshot.fits(overlay, digest),
+                engine.objects(),
+            ) {
                 Ok(_) => ("active", None),
                 Err(NotRunnable::Changed) => (
                     "changed",

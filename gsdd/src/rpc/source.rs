@@ -100,8 +100,14 @@ async fn inspect(app: Arc<App>, params: InspectParams) -> Result<InspectResult, 
     let scope = wire::scope(params.scope.as_deref())?;
     let snapshot = app.engine.snapshot(&app.engine.project_of(&params.ctx)).await?;
     blocking(move |cancel| {
-        let wish =
-            InspectWish { ctx: &params.ctx, what: &params.what, scope, offline: params.offline, cancel };
+        let wish = InspectWish {
+            ctx: &params.ctx,
+            what: &params.what,
+            scope,
+            offline: params.offline,
+            full: params.full,
+            cancel,
+        };
         let inspected = lifecycle::inspect(&app.engine, &snapshot, &wish)?;
         Ok(wire::inspected(inspected, &snapshot))
     })

@@ -102,11 +102,10 @@ pub(super) fn staged(
         requires_consent: prepared.requires_consent,
         reasons: prepared.reasons.clone(),
         differs: prepared.differs.as_ref().map(differences),
-        disclosure: staged
-            .disclosed()
-            .into_iter()
-            .map(|line| DisclosureLine { group: line.group.name().to_owned(), text: line.text })
-            .collect(),
+        disclosure: disclosure(staged.disclosed()),
+        executable: staged.disclosure.executable_items(&staged.facts),
+        instructing: staged.disclosure.instructing_items(&staged.facts),
+        tokens: staged.disclosure.tokens(&staged.facts),
         signature: staged.signature.clone(),
         content_hash: staged.content_hash.as_str().to_owned(),
         consent_digest: staged.consent_digest.clone(),
@@ -114,6 +113,14 @@ pub(super) fn staged(
         wired: prepared.wired.clone(),
         not_wired: prepared.not_wired.clone(),
     }
+}
+
+pub(super) fn disclosure(lines: Vec<gsdd_core::trust::DisclosureLine>) -> Vec<DisclosureLine> {
+    let line = |line: gsdd_core::trust::DisclosureLine| DisclosureLine {
+        group: line.group.name().to_owned(),
+        text: line.text,
+    };
+    lines.into_iter().map(line).collect()
 }
 
 fn differences(changes: &Changes) -> Differences {
@@ -249,11 +256,10 @@ pub(super) fn inspected(inspected: Inspected, snapshot: &Snapshot) -> InspectRes
         content_hash: inspected.content_hash,
         signature: inspected.signature,
         consent_digest: inspected.consent_digest,
-        disclosure: inspected
-            .disclosure
-            .into_iter()
-            .map(|line| DisclosureLine { group: line.group.name().to_owned(), text: line.text })
-            .collect(),
+        disclosure: disclosure(inspected.disclosure),
+        executable: inspected.executable,
+        instructing: inspected.instructing,
+        tokens: inspected.tokens,
         files: inspected.files,
         bytes: inspected.bytes,
     }

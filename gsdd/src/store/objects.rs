@@ -11,6 +11,7 @@ use gsdd_core::bundle::budget::{MAX_BYTES, MOST_BYTES};
 
 use super::process::is_alive;
 use crate::fs::atomic;
+use crate::fs::bounded_read::MAX_FILE;
 use crate::fs::bundle_tree::{self, Access, BundleTree, TreeRefusal};
 use crate::fs::fault::{self, Spot};
 use crate::fs::staging::{StagingFolder, UNFINISHED};
@@ -54,10 +55,13 @@ impl Objects {
         self.path(hash).is_dir()
     }
 
-    /// Most bytes of content that a folder can have whose content hash is `hash`: nobody makes us hash more than what
-    /// was agreed to (threat T48).
+    /// Most bytes of content that a folder can have which is what `hash` was agreed to for: nobody makes us hash more
+    /// than that (threat T48). Its manifest may be spelled in another way.
     pub(crate) fn room(&self, hash: &str) -> u64 {
-        bundle_tree::size(&self.path(hash)).max(MAX_BYTES)
+        match bundle_tree::size(&self.path(hash)) {
+            0..=MAX_BYTES => MAX_BYTES,
+            more => more + MAX_FILE,
+        }
     }
 
     /// Stores a bundle; fine when it is there already. A damaged copy is replaced: to install again is its remedy.

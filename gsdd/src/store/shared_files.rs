@@ -134,6 +134,7 @@ pub(crate) fn consent_record(
     integrity: &str,
     signature: &str,
     content_hash: &str,
+    reviewer_host: Option<String>,
 ) -> Value {
     ConsentRecord {
         project_root: root.to_owned(),
@@ -142,7 +143,7 @@ pub(crate) fn consent_record(
         disclosure_signature: signature.to_owned(),
         content_hash: content_hash.to_owned(),
         consented_at: clock::now(),
-        reviewer_host: None,
+        reviewer_host,
         extra: serde_json::Map::new(),
     }
     .to_value()

@@ -58,9 +58,15 @@ impl Default for OwnState {
 pub(crate) struct Taken {
     /// Hash of the content that was agreed to.
     pub(crate) content_hash: String,
-    /// What the person was shown: digest over content and surfaces.
+    /// What the person agreed to: the content, and what else they were told.
     #[serde(default)]
     pub(crate) consent_digest: String,
+    /// The content alone, however its manifest is spelled; empty in records from before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) content_digest: String,
+    /// Where its reviewer lane may send to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) destination: Option<String>,
     /// `installed`, or `first-seen` for what upstream had installed.
     pub(crate) how: String,
     /// Where it came from; absent for what was agreed to as it lay there.
@@ -110,6 +116,11 @@ impl Taken {
     /// The folder that is followed now.
     pub(crate) fn link(&self) -> Option<&Linked> {
         self.linked.as_ref().filter(|_| self.revoked_at.is_none())
+    }
+
+    /// Whether this is an agreement to the content that `digest` names, however its manifest is spelled.
+    pub(crate) fn fits(&self, digest: &str) -> bool {
+        self.revoked_at.is_none() && self.content_digest == digest
     }
 
     /// Whether this is an agreement to `content` that was not taken back.

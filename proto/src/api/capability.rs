@@ -63,6 +63,9 @@ pub struct StageParams {
     /// from a local folder in global scope.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub link: bool,
+    /// Whether the disclosure is shown in full instead of cut to what fits before a question.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
 }
 
 /// Result of [`Stage`].
@@ -112,6 +115,12 @@ pub struct StageResult {
     pub differs: Option<Differences>,
     /// Everything that would run or instruct, cleaned, one item a line.
     pub disclosure: Vec<DisclosureLine>,
+    /// The same for programs: what runs or sends data away, each an object with `kind`; texts are exact, not cleaned.
+    pub executable: Vec<Value>,
+    /// What instructs the agent, with `kind`, `name` and size; exact, not cleaned.
+    pub instructing: Vec<Value>,
+    /// What all of that adds to a model's context, in tokens, roughly.
+    pub tokens: u64,
     /// Upstream's signature of the declared surfaces.
     pub signature: String,
     /// Hash of the content.
@@ -489,6 +498,69 @@ pub struct ConsentRow {
     /// Folder whose later contents it covers too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linked: Option<PathBuf>,
+    /// Digest that was agreed to; empty for what only upstream's store records.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub consent_digest: String,
+    /// How it came about: `installed`, or `first-seen` for what upstream had installed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub how: String,
+    /// Whether nobody looked (`--yes`).
+    pub blanket: bool,
+    /// Where its reviewer lane may send to, cleaned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destination: Option<String>,
+}
+
+/// `consent.show`: one agreement, with everything that it lets run.
+#[derive(Debug)]
+pub enum ConsentShow {}
+
+impl Method for ConsentShow {
+    const NAME: &'static str = "consent.show";
+    const EFFECT: Effect = Effect::Read;
+    type Params = ConsentShowParams;
+    type Result = ConsentShowResult;
+}
+
+/// Parameters of [`ConsentShow`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentShowParams {
+    /// The caller's surroundings.
+    pub ctx: Context,
+    /// Capability.
+    pub id: String,
+    /// Scope; the project's before the person's own when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Whether the disclosure is shown in full.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
+}
+
+/// Result of [`ConsentShow`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsentShowResult {
+    /// Generation that was read.
+    pub snapshot: u64,
+    /// See [`Warning`].
+    pub warnings: Vec<Warning>,
+    /// The agreement.
+    pub record: ConsentRow,
+    /// When it was taken back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<String>,
+    /// What it is worth now, in words: it holds, the content changed since, it was taken back.
+    pub state: String,
+    /// What the agreed content would run or instruct; empty when that content is not in the store any more.
+    pub disclosure: Vec<DisclosureLine>,
+    /// As [`StageResult::executable`].
+    pub executable: Vec<Value>,
+    /// As [`StageResult::instructing`].
+    pub instructing: Vec<Value>,
+    /// As [`StageResult::tokens`].
+    pub tokens: u64,
 }
 
 /// `consent.revoke`: takes an agreement back; the capability stays installed and inactive.

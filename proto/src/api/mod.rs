@@ -17,6 +17,7 @@ pub mod loop_hooks;
 pub mod manifest;
 pub mod outdated;
 pub mod registry;
+pub mod reviewer;
 pub mod runtime;
 pub mod source;
 
@@ -50,12 +51,15 @@ pub const METHODS: &[(&str, Effect)] = &[
     row::<capability::Enable>(),
     row::<capability::Disable>(),
     row::<capability::ConsentList>(),
+    row::<capability::ConsentShow>(),
     row::<capability::ConsentRevoke>(),
     row::<ledger::LedgerList>(),
     row::<ledger::LedgerVerify>(),
     row::<ledger::LedgerReconcile>(),
     row::<command::Resolve>(),
     row::<command::McpResolve>(),
+    row::<reviewer::List>(),
+    row::<reviewer::Resolve>(),
     row::<runtime::List>(),
     row::<source::Parse>(),
     row::<source::Hash>(),

@@ -216,6 +216,9 @@ pub struct InspectParams {
     pub scope: Option<String>,
     /// Whether the network may not be used.
     pub offline: bool,
+    /// Whether the disclosure is shown in full.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
 }
 
 /// Result of [`Inspect`].
@@ -258,6 +261,12 @@ pub struct InspectResult {
     pub consent_digest: String,
     /// Everything that would run or instruct, cleaned, one item a line.
     pub disclosure: Vec<super::capability::DisclosureLine>,
+    /// The same for programs: what runs or sends data away, each an object with `kind`; texts are exact, not cleaned.
+    pub executable: Vec<serde_json::Value>,
+    /// What instructs the agent, with `kind`, `name` and size; exact, not cleaned.
+    pub instructing: Vec<serde_json::Value>,
+    /// What all of that adds to a model's context, in tokens, roughly.
+    pub tokens: u64,
     /// Number of files.
     pub files: u64,
     /// Their size.

@@ -17,10 +17,10 @@ pub enum LedgerState {
     Absent,
 }
 
-/// What the consent store says about a bundle as it is now. Only project scope asks.
+/// What was agreed to against a bundle as it is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConsentVerdict {
-    /// The scope does not need consent.
+    /// The scope does not need a record, and nothing contradicts that.
     NotNeeded,
     /// A record matches the content.
     Granted,
@@ -82,7 +82,12 @@ impl Candidate {
     #[must_use]
     pub fn is_unconsented(&self) -> bool {
         match self.scope {
-            Scope::FirstParty | Scope::Global => false,
+            Scope::FirstParty => false,
+            // A committed ledger is the agreement of the person's own root; it ends when the content is another one,
+            // or when it was taken back.
+            Scope::Global => {
+                matches!(self.consent, ConsentVerdict::Changed | ConsentVerdict::Revoked)
+            }
             Scope::Project => self.consent != ConsentVerdict::Granted,
         }
     }

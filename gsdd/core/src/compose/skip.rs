@@ -295,8 +295,8 @@ impl Skip {
 fn cause_text(cause: UnconsentedCause) -> &'static str {
     match cause {
         UnconsentedCause::Missing => "nobody agreed to this project capability yet",
-        UnconsentedCause::Changed => "this project capability changed since it was agreed to",
-        UnconsentedCause::Revoked => "the consent to this project capability was withdrawn",
+        UnconsentedCause::Changed => "its files changed since they were agreed to",
+        UnconsentedCause::Revoked => "the agreement to it was taken back",
         UnconsentedCause::Demoted => {
             "the project's capability folder cannot be told from your own, so yours needs consent here"
         }

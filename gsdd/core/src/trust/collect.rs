@@ -28,6 +28,7 @@ impl Disclosure {
             agents: names(manifest, "agents"),
             ..Self::default()
         };
+        disclosure.send_to(None);
         disclosure.read_gates(manifest);
         disclosure.read_steps(manifest);
         disclosure.read_fragments(manifest);
@@ -70,8 +71,10 @@ impl Disclosure {
                 if let Some(path) = fragment.get("path") {
                     self.fragments.push(plain(path));
                 }
-                if fragment.contains_key("inline") {
-                    self.fragments.push(format!("inline text of {kind}[{index}]"));
+                if let Some(inline) = fragment.get("inline") {
+                    let place = format!("inline text of {kind}[{index}]");
+                    self.inline_bytes.insert(place.clone(), plain(inline).len() as u64);
+                    self.fragments.push(place);
                 }
             }
             for (index, item) in items_of(manifest, kind).iter().enumerate() {
@@ -207,6 +210,7 @@ fn lane(manifest: &Value) -> Option<LaneSurface> {
         args: raw.args.iter().map(plain).collect(),
         host_config_key: raw.host_config_key.to_owned(),
         default_host: invoked("defaultHost"),
+        destination: None,
         prompt_channel: raw.prompt_channel.to_owned(),
         handler: raw.handler.to_owned(),
         probe_binary: raw
@@ -225,7 +229,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::trust::lines::{FileFact, FileFacts};
+    use crate::trust::lines::{Detail, FileFact, FileFacts};
 
     #[test]
     fn t117_a_gate_command_is_executable() {
@@ -345,7 +349,7 @@ mod tests {
         #[test]
         fn collecting_is_total(manifest in any_json()) {
             let disclosure = Disclosure::collect(&manifest);
-            let lines = disclosure.lines(&FileFacts::default());
+            let lines = disclosure.lines(&FileFacts::default(), Detail::PROMPT);
             prop_assert!(!lines.is_empty());
             prop_assert!(lines.iter().all(|line| !line.text.chars().any(crate::text::is_hostile)));
             prop_assert!(crate::trust::signature::disclosure_signature(&manifest).starts_with("[["));

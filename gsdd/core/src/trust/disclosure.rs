@@ -7,8 +7,9 @@
 //!
 //! Source: ADR-1244 D5 rule 2, ADR-2363 (instruction surfaces), decision D-07, threats T104 to T121.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::destination::Destination;
 use super::lines::FileFacts;
 use crate::bundle::RelPath;
 
@@ -34,6 +35,8 @@ pub struct Disclosure {
     pub commands: Vec<String>,
     /// Prompt fragments: the file, or where the inline text stands.
     pub fragments: Vec<String>,
+    /// Size in bytes of those that stand inline.
+    pub inline_bytes: BTreeMap<String, u64>,
     /// What neither runs nor instructs.
     pub inert: InertSurfaces,
 }
@@ -115,6 +118,8 @@ pub struct LaneSurface {
     pub host_config_key: String,
     /// The destination that the author proposes when the key is not set.
     pub default_host: String,
+    /// Where it sends to with the configuration as it is ([`Disclosure::send_to`]); `None` when it names no address.
+    pub destination: Option<Destination>,
     /// How the prompt reaches the program.
     pub prompt_channel: String,
     /// Name of the built-in handler.
@@ -151,6 +156,21 @@ impl Disclosure {
         let documents =
             paths.into_iter().filter(|path| path.starts_with("commands/") && path.ends_with(".md"));
         self.commands.extend(documents.map(str::to_owned));
+    }
+
+    /// Says where the lane sends to: `configured` is what its configuration key is set to; without that it is the
+    /// author's default.
+    pub fn send_to(&mut self, configured: Option<&str>) {
+        if let Some(lane) = &mut self.lane {
+            lane.destination =
+                configured.and_then(Destination::parse).or_else(|| Destination::parse(&lane.default_host));
+        }
+    }
+
+    /// The configuration key that decides where the lane sends to.
+    #[must_use]
+    pub fn destination_key(&self) -> Option<&str> {
+        self.lane.as_ref().map(|lane| lane.host_config_key.as_str()).filter(|key| !key.is_empty())
     }
 
     /// Whether anything in it runs.

@@ -7,18 +7,39 @@
 use std::collections::BTreeMap;
 
 use super::disclosure::{CommandCode, Disclosure, GateCommand, LaneSurface, McpSurface, file_named_by};
+use super::items::LANE_RECEIVES;
 use crate::text::shown_up_to;
 
-/// Most items of one class that are listed; the counts at the top are always complete.
-pub const MAX_ITEMS: usize = 50;
-/// Most arguments of one process that are listed.
-pub const MAX_ARGS: usize = 100;
-/// Longest environment value that is shown, in characters.
-pub const MAX_ENV_VALUE: usize = 60;
-/// Longest text of the manifest that is shown, in characters.
-pub const MAX_TEXT: usize = 200;
-/// Longest shell command that is shown, in characters; longer ones say so.
-pub const MAX_COMMAND: usize = 4096;
+/// How much of a disclosure is shown. The counts at the top are always complete, and what is cut says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// Most items of one class that are listed.
+    pub items: usize,
+    /// Most arguments of one process that are listed.
+    pub args: usize,
+    /// Longest environment value, in characters.
+    pub env_value: usize,
+    /// Longest other text of the manifest, in characters.
+    pub text: usize,
+    /// Longest shell command, in characters.
+    pub command: usize,
+}
+
+impl Detail {
+    /// What fits before a question (threat T121).
+    pub const PROMPT: Self = Self { items: 50, args: 100, env_value: 60, text: 200, command: 4096 };
+    /// What is shown when somebody asks for all of it.
+    pub const FULL: Self =
+        Self { items: 10_000, args: 10_000, env_value: 65_536, text: 65_536, command: 65_536 };
+}
+
+/// What lines are made with.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    /// `None` for lines without a word about contents.
+    files: Option<&'a FileFacts>,
+    detail: Detail,
+}
 
 /// Which group a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,40 +104,40 @@ impl Disclosure {
     /// The lines, counts first. `files` supplies the digests of what would run; a declared file without a fact is
     /// shown as missing.
     #[must_use]
-    pub fn lines(&self, files: &FileFacts) -> Vec<DisclosureLine> {
-        self.lines_with(Some(files))
+    pub fn lines(&self, files: &FileFacts, detail: Detail) -> Vec<DisclosureLine> {
+        self.lines_with(View { files: Some(files), detail })
     }
 
     /// The lines without a word about contents: two of these differ only where the declarations do.
     #[must_use]
     pub fn declared_lines(&self) -> Vec<DisclosureLine> {
-        self.lines_with(None)
+        self.lines_with(View { files: None, detail: Detail::PROMPT })
     }
 
-    fn lines_with(&self, files: Option<&FileFacts>) -> Vec<DisclosureLine> {
+    fn lines_with(&self, view: View<'_>) -> Vec<DisclosureLine> {
         let mut out = Vec::new();
         self.summary(&mut out);
         let mut push = |group, texts: Vec<String>, what: &str| {
-            let hidden = texts.len().saturating_sub(MAX_ITEMS);
-            out.extend(texts.into_iter().take(MAX_ITEMS).map(|text| DisclosureLine { group, text }));
+            let hidden = texts.len().saturating_sub(view.detail.items);
+            out.extend(texts.into_iter().take(view.detail.items).map(|text| DisclosureLine { group, text }));
             if hidden > 0 {
                 out.push(DisclosureLine { group, text: format!("… and {hidden} more {what}") });
             }
         };
         let runs = DisclosureGroup::Executable;
-        push(runs, self.hooks.iter().map(|hook| hook_line(hook, files)).collect(), "hooks");
-        push(runs, self.modules.iter().map(|command| command_line(command, files)).collect(), "commands");
-        push(runs, self.gate_commands.iter().map(gate_line).collect(), "gate commands");
+        push(runs, self.hooks.iter().map(|hook| hook_line(hook, view)).collect(), "hooks");
+        push(runs, self.modules.iter().map(|command| command_line(command, view)).collect(), "commands");
+        push(runs, self.gate_commands.iter().map(|gate| gate_line(gate, view)).collect(), "gate commands");
         let servers: Vec<Vec<String>> =
-            self.servers.iter().map(|server| server_lines(server, files)).collect();
-        let hidden = servers.len().saturating_sub(MAX_ITEMS);
-        let shown = servers.into_iter().take(MAX_ITEMS).flatten();
+            self.servers.iter().map(|server| server_lines(server, view)).collect();
+        let hidden = servers.len().saturating_sub(view.detail.items);
+        let shown = servers.into_iter().take(view.detail.items).flatten();
         out.extend(shown.map(|text| DisclosureLine { group: runs, text }));
         if hidden > 0 {
             out.push(DisclosureLine { group: runs, text: format!("… and {hidden} more MCP servers") });
         }
         if let Some(lane) = &self.lane {
-            out.extend(lane_lines(lane).into_iter().map(|text| DisclosureLine { group: runs, text }));
+            out.extend(lane_lines(lane, view).into_iter().map(|text| DisclosureLine { group: runs, text }));
         }
         for (what, plural, names) in [
             ("skill", "skills", &self.skills),
@@ -125,8 +146,9 @@ impl Disclosure {
             ("prompt text", "prompt texts", &self.fragments),
         ] {
             let group = DisclosureGroup::Instructing;
-            let hidden = names.len().saturating_sub(MAX_ITEMS);
-            let texts = names.iter().take(MAX_ITEMS).map(|name| format!("{what} {}", quoted(name)));
+            let hidden = names.len().saturating_sub(view.detail.items);
+            let texts =
+                names.iter().take(view.detail.items).map(|name| format!("{what} {}", quoted(name, view)));
             out.extend(texts.map(|text| DisclosureLine { group, text }));
             if hidden > 0 {
                 out.push(DisclosureLine { group, text: format!("… and {hidden} more {plural}") });
@@ -185,147 +207,160 @@ fn counted(counts: &[(usize, &str, &str)]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn hook_line(hook: &super::disclosure::HookSurface, files: Option<&FileFacts>) -> String {
-    let event = if hook.event.is_empty() { "no event".to_owned() } else { quoted(&hook.event) };
+fn hook_line(hook: &super::disclosure::HookSurface, view: View<'_>) -> String {
+    let event = if hook.event.is_empty() { "no event".to_owned() } else { quoted(&hook.event, view) };
     let matcher = match hook.matcher.as_deref() {
         None | Some("") => "every tool".to_owned(),
-        Some(matcher) => format!("matcher {}", quoted(matcher)),
+        Some(matcher) => format!("matcher {}", quoted(matcher, view)),
     };
-    format!("hook on {event}, {matcher}, runs {}{}", quoted(&hook.script), fact(&hook.script, files))
+    format!("hook on {event}, {matcher}, runs {}{}", quoted(&hook.script, view), fact(&hook.script, view))
 }
 
-fn command_line(command: &super::disclosure::CommandSurface, files: Option<&FileFacts>) -> String {
-    let family = if command.family.is_empty() { "no family".to_owned() } else { quoted(&command.family) };
+fn command_line(command: &super::disclosure::CommandSurface, view: View<'_>) -> String {
+    let family =
+        if command.family.is_empty() { "no family".to_owned() } else { quoted(&command.family, view) };
     match &command.runs {
         CommandCode::Module { module, router } => {
-            let router =
-                if router.is_empty() { String::new() } else { format!(", function {}", quoted(router)) };
-            format!("command {family} runs module {}{router}{}", quoted(module), fact(module, files))
+            let router = if router.is_empty() {
+                String::new()
+            } else {
+                format!(", function {}", quoted(router, view))
+            };
+            format!("command {family} runs module {}{router}{}", quoted(module, view), fact(module, view))
         }
-        CommandCode::Exec { exec } => format!("command {family} runs {}{}", quoted(exec), fact(exec, files)),
+        CommandCode::Exec { exec } => {
+            format!("command {family} runs {}{}", quoted(exec, view), fact(exec, view))
+        }
     }
 }
 
-fn gate_line(gate: &GateCommand) -> String {
+fn gate_line(gate: &GateCommand, view: View<'_>) -> String {
     let timeout = if gate.timeout.is_empty() {
         String::new()
     } else {
-        format!(", time limit {}", quoted(&gate.timeout))
+        format!(", time limit {}", quoted(&gate.timeout, view))
     };
     format!(
         "gate at {} runs the shell command {}{timeout}",
-        quoted(&gate.point),
-        quoted_up_to(&gate.command, MAX_COMMAND)
+        quoted(&gate.point, view),
+        quoted_up_to(&gate.command, view.detail.command)
     )
 }
 
-fn server_lines(server: &McpSurface, files: Option<&FileFacts>) -> Vec<String> {
+fn server_lines(server: &McpSurface, view: View<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    let name = quoted(&server.name);
+    let name = quoted(&server.name, view);
     if !server.command.is_empty() || server.url.is_empty() {
-        let mut text = format!("MCP server {name} starts {}", quoted(&server.command));
-        text.push_str(&fact_if_present(&server.command, files));
-        push_args(&server.args, files, &mut text);
+        let mut text = format!("MCP server {name} starts {}", quoted(&server.command, view));
+        text.push_str(&fact_if_present(&server.command, view));
+        push_args(&server.args, view, &mut text);
         lines.push(text);
     } else if !server.args.is_empty() {
         let mut text = format!("MCP server {name} also lists arguments");
-        push_args(&server.args, files, &mut text);
+        push_args(&server.args, view, &mut text);
         lines.push(text);
     }
     if !server.url.is_empty() {
-        let transport =
-            if server.transport.is_empty() { "no transport".to_owned() } else { quoted(&server.transport) };
-        lines.push(format!("MCP server {name} connects to {} ({transport})", quoted(&server.url)));
+        let transport = if server.transport.is_empty() {
+            "no transport".to_owned()
+        } else {
+            quoted(&server.transport, view)
+        };
+        lines.push(format!("MCP server {name} connects to {} ({transport})", quoted(&server.url, view)));
     } else if !server.transport.is_empty() {
-        lines.push(format!("MCP server {name} has the transport {}", quoted(&server.transport)));
+        lines.push(format!("MCP server {name} has the transport {}", quoted(&server.transport, view)));
     }
     if !server.header_names.is_empty() {
-        lines.push(format!("MCP server {name} sends the headers {}", listed(&server.header_names)));
+        lines.push(format!("MCP server {name} sends the headers {}", listed(&server.header_names, view)));
     }
-    for (variable, value) in server.env.iter().take(MAX_ITEMS) {
+    for (variable, value) in server.env.iter().take(view.detail.items) {
         let warning = if server.env_warnings.contains(variable) { " (changes what runs)" } else { "" };
-        let value = quoted_up_to(value, MAX_ENV_VALUE);
-        lines.push(format!("MCP server {name} sets {} to {value}{warning}", quoted(variable)));
+        let value = quoted_up_to(value, view.detail.env_value);
+        lines.push(format!("MCP server {name} sets {} to {value}{warning}", quoted(variable, view)));
     }
-    if server.env.len() > MAX_ITEMS {
-        lines.push(format!("… and {} more variables of {name}", server.env.len() - MAX_ITEMS));
+    if server.env.len() > view.detail.items {
+        lines.push(format!("… and {} more variables of {name}", server.env.len() - view.detail.items));
     }
     if !server.cwd.is_empty() {
-        lines.push(format!("MCP server {name} runs in the folder {}", quoted(&server.cwd)));
+        lines.push(format!("MCP server {name} runs in the folder {}", quoted(&server.cwd, view)));
     }
     if !server.other_fields.is_empty() {
-        lines.push(format!("MCP server {name} has other settings: {}", listed(&server.other_fields)));
+        lines.push(format!("MCP server {name} has other settings: {}", listed(&server.other_fields, view)));
     }
     lines
 }
 
-fn lane_lines(lane: &LaneSurface) -> Vec<String> {
-    let slug = quoted(&lane.slug);
+fn lane_lines(lane: &LaneSurface, view: View<'_>) -> Vec<String> {
+    let slug = quoted(&lane.slug, view);
     let mut lines = Vec::new();
     if !lane.binary.is_empty() || !lane.args.is_empty() {
-        let mut text = format!("reviewer lane {slug} starts {}", quoted(&lane.binary));
-        push_args(&lane.args, None, &mut text);
+        let mut text = format!("reviewer lane {slug} starts {}", quoted(&lane.binary, view));
+        push_args(&lane.args, View { files: None, ..view }, &mut text);
         lines.push(text);
     }
     if !lane.host_config_key.is_empty() || !lane.default_host.is_empty() {
-        let default = match lane.default_host.as_str() {
-            "" => "no default".to_owned(),
-            host => format!("by default {}", quoted(host)),
+        let key = match lane.host_config_key.as_str() {
+            "" => String::new(),
+            key => format!(", set by {}", quoted(key, view)),
         };
-        lines.push(format!(
-            "reviewer lane {slug} sends to the address in {}, {default}",
-            quoted(&lane.host_config_key)
-        ));
+        lines.push(match &lane.destination {
+            None => format!("reviewer lane {slug} sends to an address that is not known yet{key}"),
+            Some(destination) => {
+                let whose = if destination.is_local { "this machine" } else { "ANOTHER machine" };
+                let address = quoted(&destination.address, view);
+                format!("reviewer lane {slug} sends to {address} ({whose}{key})")
+            }
+        });
     }
     if !lane.handler.is_empty() {
-        lines.push(format!("reviewer lane {slug} uses the handler {}", quoted(&lane.handler)));
+        lines.push(format!("reviewer lane {slug} uses the handler {}", quoted(&lane.handler, view)));
     }
     if !lane.probe_binary.is_empty() {
         lines.push(format!(
             "reviewer lane {slug} runs {} to see whether it works",
-            quoted(&lane.probe_binary)
+            quoted(&lane.probe_binary, view)
         ));
     }
-    lines.push(format!(
-        "reviewer lane {slug} receives plan text, requirements, research findings and CONTEXT.md decisions"
-    ));
+    let [first, second, third, last] = LANE_RECEIVES;
+    lines.push(format!("reviewer lane {slug} receives {first}, {second}, {third} and {last}"));
     lines
 }
 
-fn push_args(args: &[String], files: Option<&FileFacts>, out: &mut String) {
-    for arg in args.iter().take(MAX_ARGS) {
+fn push_args(args: &[String], view: View<'_>, out: &mut String) {
+    for arg in args.iter().take(view.detail.args) {
         out.push(' ');
-        out.push_str(&quoted(arg));
-        out.push_str(&fact_if_present(arg, files));
+        out.push_str(&quoted(arg, view));
+        out.push_str(&fact_if_present(arg, view));
     }
-    if args.len() > MAX_ARGS {
-        out.push_str(&format!(" … and {} more arguments", args.len() - MAX_ARGS));
+    if args.len() > view.detail.args {
+        out.push_str(&format!(" … and {} more arguments", args.len() - view.detail.args));
     }
 }
 
-fn fact(file: &str, files: Option<&FileFacts>) -> String {
-    let Some(files) = files else { return String::new() };
+fn fact(file: &str, view: View<'_>) -> String {
+    let Some(files) = view.files else { return String::new() };
     match files.get(file) {
         Some(fact) => format!(" [{}, {} bytes]", shown_up_to(&fact.digest, 80), fact.bytes),
         None => " [not in the bundle]".to_owned(),
     }
 }
 
-fn fact_if_present(part: &str, files: Option<&FileFacts>) -> String {
-    let named = files.and_then(|files| file_named_by(part, files));
-    named.map_or_else(String::new, |file| fact(&file, files))
+fn fact_if_present(part: &str, view: View<'_>) -> String {
+    let named = view.files.and_then(|files| file_named_by(part, files));
+    named.map_or_else(String::new, |file| fact(&file, view))
 }
 
-fn listed(names: &[String]) -> String {
-    let mut text = names.iter().take(MAX_ITEMS).map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-    if names.len() > MAX_ITEMS {
-        text.push_str(&format!(" … and {} more", names.len() - MAX_ITEMS));
+fn listed(names: &[String], view: View<'_>) -> String {
+    let mut text =
+        names.iter().take(view.detail.items).map(|name| quoted(name, view)).collect::<Vec<_>>().join(", ");
+    if names.len() > view.detail.items {
+        text.push_str(&format!(" … and {} more", names.len() - view.detail.items));
     }
     text
 }
 
-fn quoted(raw: &str) -> String {
-    quoted_up_to(raw, MAX_TEXT)
+fn quoted(raw: &str, view: View<'_>) -> String {
+    quoted_up_to(raw, view.detail.text)
 }
 
 /// Foreign text in quotes that it cannot end, with a remark when letters are not ASCII and so may look like others.
@@ -355,7 +390,7 @@ mod tests {
     use super::*;
 
     fn texts(manifest: &serde_json::Value, files: &FileFacts) -> Vec<String> {
-        Disclosure::collect(manifest).lines(files).into_iter().map(|line| line.text).collect()
+        Disclosure::collect(manifest).lines(files, Detail::PROMPT).into_iter().map(|line| line.text).collect()
     }
 
     #[test]
@@ -384,7 +419,7 @@ mod tests {
                 "MCP server \"db\" starts \"node\" \"a.sh\" [sha256:ab, 3 bytes] \"1\"",
                 "MCP server \"db\" sets \"NODE_OPTIONS\" to \"-r x\" (changes what runs)",
                 "reviewer lane \"acme\" starts \"curl\"",
-                "reviewer lane \"acme\" sends to the address in \"\", by default \"evil.example\"",
+                "reviewer lane \"acme\" sends to \"http://evil.example\" (ANOTHER machine)",
                 "reviewer lane \"acme\" receives plan text, requirements, research findings and CONTEXT.md decisions",
                 "skill \"s\"",
             ]

@@ -77,6 +77,7 @@ async fn staged(engine: &Engine, wish: &Wish) -> Arc<Staged> {
             shared_files,
             offline: true,
             link: false,
+            full: false,
             integrity: None,
             cancel: tokio_util::sync::CancellationToken::new(),
         };
