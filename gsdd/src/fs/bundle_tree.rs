@@ -280,7 +280,7 @@ fn flushing<T>(work: impl FnOnce(&dyn Fn(fs::File) -> io::Result<()>) -> io::Res
         }
     };
     std::thread::scope(|scope| {
-        let flushers: Vec<_> = (0..FLUSHERS).map(|_| scope.spawn(&flusher)).collect();
+        let flushers: Vec<_> = (0..FLUSHERS).map(|_| scope.spawn(flusher)).collect();
         let done = work(&|file| give.send(file).map_err(io::Error::other));
         drop(give);
         let ended = || io::Error::other("a thread that flushes files ended early");

@@ -47,7 +47,14 @@ impl StagingFolder {
         atomic::private_folder(objects)?;
         fault::at(Spot::MakeFolder)?;
         let prefix = format!("{UNFINISHED}{}-", std::process::id());
-        let made = tempfile::Builder::new().prefix(&prefix).tempdir_in(objects)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(0o700));
+        }
+        let made = builder.tempdir_in(objects)?;
         Ok(Self { path: made.keep(), kept: OnceLock::new(), begun: Mutex::default() })
     }
 

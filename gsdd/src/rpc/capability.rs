@@ -142,8 +142,17 @@ fn planned(engine: &Engine, snapshot: &Snapshot, staged: &Staged) -> Result<Prep
 
 async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireError> {
     let staged = app.tickets.get(&params.ticket)?;
-    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await?;
-    app.tickets.drop(&params.ticket);
+    let done = app.engine.commit(Arc::clone(&staged), params.consent.clone()).await;
+    // What the caller can mend is tried with the same bundle again; of everything else nothing stays.
+    let can_mend = |error: &WireError| {
+        [Code::ConsentRequired, Code::ConsentStale, Code::LockHeld]
+            .iter()
+            .any(|code| &*error.code == code.name())
+    };
+    if !done.as_ref().is_err_and(can_mend) {
+        app.tickets.drop(&params.ticket);
+    }
+    let done = done?;
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
 }
 
