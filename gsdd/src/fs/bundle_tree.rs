@@ -187,6 +187,13 @@ impl BundleTree {
         finish_folder(self.root(), Access::PrivateReadOnly)
     }
 
+    /// Deletes what was staged and not kept, whoever else still knows of it.
+    pub(crate) fn discard(&self) {
+        if let Some(staged) = self.staged() {
+            staged.discard();
+        }
+    }
+
     fn file_paths(&self) -> Vec<PathBuf> {
         self.files.keys().map(|path| self.root().join(path)).collect()
     }

@@ -90,13 +90,20 @@ impl StagingFolder {
     }
 }
 
-impl Drop for StagingFolder {
-    fn drop(&mut self) {
+impl StagingFolder {
+    /// Deletes it, unless it was kept.
+    pub(super) fn discard(&self) {
         if self.kept.get().is_none() {
             atomic::make_writable(&self.path);
             // What can't be removed now is swept later.
             let _ = fs::remove_dir_all(&self.path);
         }
+    }
+}
+
+impl Drop for StagingFolder {
+    fn drop(&mut self) {
+        self.discard();
     }
 }
 

@@ -151,6 +151,8 @@ async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireErro
     };
     if !done.as_ref().is_err_and(can_mend) {
         app.tickets.drop(&params.ticket);
+        // Before the answer: who is told that it failed finds everything as it was.
+        staged.tree.discard();
     }
     let done = done?;
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
