@@ -2,7 +2,7 @@
 
 use gsd_proto::api::capability::{Commit, CommitParams, Consent, Stage, StageParams, StageResult};
 use gsd_proto::client::CallError;
-use gsd_tests::{World, alive, put, set_mode, signal_process, wait_for, write_of};
+use gsd_tests::{World, alive, bytes_of, put, set_mode, signal_process, wait_for, write_of};
 use rustix::process::Signal;
 
 /// Folders in which a content is being written, or waits for an answer.
@@ -72,7 +72,7 @@ fn t041_what_changes_between_the_answer_and_the_commit_is_not_installed() {
         let [folder] = staged(&world).try_into().unwrap();
         let before = world.tree();
         let at = folder.join(file);
-        let mut bytes = std::fs::read(&at).unwrap();
+        let mut bytes = bytes_of(&at);
         bytes[0] ^= 1;
         set_mode(&at, 0o600);
         put(&at, &bytes);
