@@ -9,8 +9,8 @@ mod overlay;
 use std::sync::Arc;
 
 use gsdd_core::compose::{
-    Candidate, Composition, ConsentVerdict, LedgerState, ManifestRead, Scope, SkipReason, check_install,
-    check_set, compose,
+    Candidate, Composition, ConsentVerdict, Known, LedgerState, ManifestRead, Scope, SkipReason,
+    check_install, check_set, compose, compose_after,
 };
 use gsdd_core::manifest::{Manifest, assess};
 use gsdd_core::registry::{Base, HostContract, View};
@@ -135,6 +135,56 @@ fn was_accepted(composition: &Composition, candidate: &Candidate) -> bool {
     overlays.any(|one| one.id().as_str() == candidate.dir_name && one.scope == candidate.scope)
 }
 
+/// One member of a manifest with another value, or the whole set around it.
+fn edited(all: &[Candidate], at: usize, edit: usize, value: &Value) -> Vec<Candidate> {
+    let mut all = all.to_vec();
+    let Some(one) = at.checked_rem(all.len()).and_then(|at| all.get_mut(at)) else { return all };
+    let ManifestRead::Read(assessed) = &one.manifest else { return all };
+    let Some(mut raw) = assessed.raw.as_deref().cloned() else { return all };
+    match edit {
+        0 => raw["version"] = json!("7.7.7"),
+        1 => raw["description"] = json!("Another one."),
+        2 => raw["title"] = json!("Another one"),
+        3 => raw["hooks"] = json!([{"event": "Stop", "script": "s.sh"}]),
+        4 => one.ledger = LedgerState::Pending,
+        5 => one.consent = ConsentVerdict::Changed,
+        6 => raw["nonsense"] = json!(1),
+        other => {
+            let members = [
+                "skills",
+                "agents",
+                "commands",
+                "config",
+                "steps",
+                "contributions",
+                "gates",
+                "requires",
+                "tier",
+                "engines",
+            ];
+            let name = members[other % members.len()];
+            raw[name] = value[name].clone();
+        }
+    }
+    let bytes = raw.to_string();
+    one.manifest =
+        ManifestRead::Read(Arc::new(assess(&one.dir_name, bytes.as_bytes(), &HostContract::builtin())));
+    all
+}
+
+/// Everything that composition says.
+fn account(composition: &Composition) -> String {
+    let Composition {
+        registry, accepted, skips, blocked_gates, gate_caps, diagnostics, command_roots, ..
+    } = composition;
+    let texts: Vec<_> =
+        registry.capabilities().iter().map(|one| (&one.step_bodies, &one.contribution_bodies)).collect();
+    format!(
+        "{}\n{texts:?}\n{accepted:?}\n{skips:?}\n{blocked_gates:?}\n{gate_caps:?}\n{diagnostics:?}\n{command_roots:?}",
+        registry.view(View::All, Some(composition))
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -162,6 +212,23 @@ proptest! {
     }
 
     /// The order in which folders are listed changes nothing.
+    #[test]
+    fn knowing_the_set_before_changes_nothing(
+        candidates in candidates(),
+        edits in prop::collection::vec((any::<usize>(), 0..17_usize, manifest()), 1..5),
+    ) {
+        let base = shipped();
+        let mut before = candidates;
+        let mut composed = compose(&base, &before);
+        for (at, edit, value) in edits {
+            let after = edited(&before, at, edit, &value);
+            let known = Known { candidates: &before, composition: &composed };
+            let (warm, cold) = (compose_after(&base, &after, Some(known)), compose(&base, &after));
+            prop_assert_eq!(account(&warm), account(&cold));
+            (before, composed) = (after, warm);
+        }
+    }
+
     #[test]
     fn listing_order_does_not_matter(candidates in candidates(), seed in any::<usize>()) {
         let mut other = candidates.clone();

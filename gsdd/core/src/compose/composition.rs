@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::blocked_gate::{BlockedGate, blocked_by};
 use super::candidate::{Candidate, FragmentRead, LedgerState};
 use super::engine::{Outcome, judge};
+use super::same_fate::same_fates;
 use super::scope::Scope;
 use super::skip::{Skip, SkipReason};
 use crate::ids::CapabilityId;
@@ -34,23 +35,67 @@ pub struct Composition {
     pub overlay_attached: bool,
     /// Folders that are leftovers of an install, for the doctor.
     pub leftovers: Vec<(String, Scope)>,
+    /// Positions of the accepted ones among the candidates, in the order of `accepted`.
+    taken_in: Vec<usize>,
 }
+
+/// Candidates and what was composed of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// All candidates, as they were handed to [`compose`].
+    pub candidates: &'a [Candidate],
+    /// What came of them.
+    pub composition: &'a Composition,
+}
+
+/// An accepted candidate and its position among all of them.
+type Placed<'a> = (usize, &'a Candidate);
 
 /// Composes the candidates on top of the base. Total; the order of `candidates` does not matter.
 ///
 /// Source: overlay model, "Where overlays come from", "First-party always wins", "skip, don't crash".
 #[must_use]
 pub fn compose(base: &Base, candidates: &[Candidate]) -> Composition {
+    compose_after(base, candidates, None)
+}
+
+/// [`compose`] with what came of `known` on the same base: the same outcome, sooner. Nobody is judged again as long as
+/// nothing differs that a judgement depends on: most edits of a manifest are to texts, versions, scripts or defaults.
+#[must_use]
+pub fn compose_after(base: &Base, candidates: &[Candidate], known: Option<Known<'_>>) -> Composition {
+    let Some(known) = known else { return judged(base, candidates) };
+    if !same_fates(known.candidates, candidates, &known.composition.taken_in) {
+        return judged(base, candidates);
+    }
+    let before = known.composition;
+    let mut composition = Composition {
+        registry: Arc::clone(base.registry()),
+        accepted: Vec::with_capacity(before.accepted.len()),
+        skips: before.skips.clone(),
+        blocked_gates: before.blocked_gates.clone(),
+        gate_caps: before.gate_caps.clone(),
+        diagnostics: Vec::new(),
+        command_roots: BTreeMap::new(),
+        overlay_attached: before.overlay_attached,
+        leftovers: before.leftovers.clone(),
+        taken_in: Vec::with_capacity(before.taken_in.len()),
+    };
+    let accepted = before.taken_in.iter().filter_map(|at| Some((*at, candidates.get(*at)?))).collect();
+    composition.materialise(base, accepted, Some(known));
+    composition
+}
+
+fn judged(base: &Base, candidates: &[Candidate]) -> Composition {
     let mut leftovers = Vec::new();
     let mut ordered = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
+    for (position, candidate) in candidates.iter().enumerate() {
         if candidate.is_leftover() {
             leftovers.push((candidate.dir_name.clone(), candidate.scope));
         } else {
-            ordered.push(candidate);
+            ordered.push((position, candidate));
         }
     }
-    ordered.sort_by(|a, b| precedence(a).cmp(&precedence(b)));
+    ordered.sort_by(|(_, a), (_, b)| precedence(a).cmp(&precedence(b)));
     leftovers.sort();
     let mut composition = Composition {
         registry: Arc::clone(base.registry()),
@@ -62,15 +107,17 @@ pub fn compose(base: &Base, candidates: &[Candidate]) -> Composition {
         command_roots: BTreeMap::new(),
         overlay_attached: !ordered.is_empty(),
         leftovers,
+        taken_in: Vec::new(),
     };
     let mut accepted = Vec::new();
-    for (candidate, outcome) in ordered.iter().copied().zip(judge(base, &ordered)) {
+    let in_order: Vec<&Candidate> = ordered.iter().map(|(_, candidate)| *candidate).collect();
+    for ((position, candidate), outcome) in ordered.into_iter().zip(judge(base, &in_order)) {
         match outcome {
-            Outcome::Accepted => accepted.push(candidate),
+            Outcome::Accepted => accepted.push((position, candidate)),
             Outcome::Skipped(reason) => composition.leave_out(candidate, reason),
         }
     }
-    composition.materialise(base, accepted);
+    composition.materialise(base, accepted, None);
     composition
 }
 
@@ -98,14 +145,18 @@ impl Composition {
 
     /// Builds the views. Should that fail although every candidate passed alone, the latest candidate among the
     /// culprits is dropped, until it works.
-    fn materialise(&mut self, base: &Base, mut accepted: Vec<&Candidate>) {
+    fn materialise(&mut self, base: &Base, mut accepted: Vec<Placed<'_>>, known: Option<Known<'_>>) {
         loop {
             if accepted.is_empty() {
                 self.registry = Arc::clone(base.registry());
                 return;
             }
             let mut set = base.registry().capabilities().to_vec();
-            set.extend(accepted.iter().filter_map(|candidate| composed(candidate)).map(Arc::new));
+            set.extend(accepted.iter().filter_map(|placed| {
+                known
+                    .and_then(|known| composed_before(known, *placed))
+                    .or_else(|| composed(placed.1).map(Arc::new))
+            }));
             let cycle = match Registry::build(set) {
                 Ok(registry) => {
                     self.registry = Arc::new(registry);
@@ -114,24 +165,25 @@ impl Composition {
                 Err(cycle) => cycle,
             };
             let culprits: HashSet<&str> = cycle.owners.iter().map(|owner| owner.id().as_str()).collect();
-            let culprit = accepted.iter().rposition(|one| culprits.contains(one.dir_name.as_str()));
-            let dropped = accepted.remove(culprit.unwrap_or(accepted.len() - 1));
+            let culprit = accepted.iter().rposition(|(_, one)| culprits.contains(one.dir_name.as_str()));
+            let (_, dropped) = accepted.remove(culprit.unwrap_or(accepted.len() - 1));
             let rule =
                 if cycle.steps { RuleId::OrderStepsAcyclic } else { RuleId::OrderContributionsAcyclic };
             let message = format!("hooks at `{}` wait for each other", cycle.point);
             let problem = Problem::new(rule, String::new(), message);
             self.leave_out(dropped, SkipReason::ComposeFallback { problem });
         }
-        for candidate in accepted {
-            self.take_in(candidate);
+        for (position, candidate) in accepted {
+            self.take_in(position, candidate);
         }
     }
 
-    fn take_in(&mut self, candidate: &Candidate) {
+    fn take_in(&mut self, position: usize, candidate: &Candidate) {
         let Some(manifest) = candidate.assessed().and_then(|assessed| assessed.manifest.as_deref()) else {
             return;
         };
         self.accepted.push(manifest.id.clone());
+        self.taken_in.push(position);
         if candidate.ledger == LedgerState::Committed && !manifest.commands.is_empty() {
             self.command_roots.insert(manifest.id.clone(), candidate.bundle_dir.clone());
         }
@@ -140,6 +192,21 @@ impl Composition {
             self.diagnostics.push(format!("{scope}:{id}: {}", shown_up_to(&warning.message, 200)));
         }
     }
+}
+
+/// What was made of the candidate before, when all of it is the same.
+fn composed_before(known: Known<'_>, (position, candidate): Placed<'_>) -> Option<Arc<Composed>> {
+    let before = known.candidates.get(position)?;
+    let same_text = |(a, b): (&FragmentRead, &FragmentRead)| match (a, b) {
+        (FragmentRead::Text(a), FragmentRead::Text(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    };
+    let same = std::ptr::eq(before.assessed()?, candidate.assessed()?)
+        && before.fragments.len() == candidate.fragments.len()
+        && before.fragments.keys().eq(candidate.fragments.keys())
+        && before.fragments.values().zip(candidate.fragments.values()).all(same_text);
+    let registry = &known.composition.registry;
+    registry.get(&candidate.dir_name).filter(|one| same && one.scope == candidate.scope).map(Arc::clone)
 }
 
 fn composed(candidate: &Candidate) -> Option<Composed> {
@@ -184,7 +251,7 @@ mod tests {
         let Ok(base) = Base::build(BaseParts::default()) else { panic!("an empty base is fine") };
         let all = [candidate("acorn", "A", "B"), candidate("birch", "B", "A"), candidate("cedar", "C", "")];
         let mut composition = compose(&base, &[]);
-        composition.materialise(&base, all.iter().collect());
+        composition.materialise(&base, all.iter().enumerate().collect(), None);
         let accepted: Vec<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
         assert_eq!(accepted, ["acorn", "cedar"]);
         assert_eq!(composition.skips.len(), 1);

@@ -16,6 +16,7 @@ mod engine;
 mod flow_graph;
 mod install_check;
 mod lookalike;
+mod same_fate;
 mod scope;
 mod skip;
 mod static_gates;
@@ -23,7 +24,7 @@ mod supply;
 
 pub use blocked_gate::BlockedGate;
 pub use candidate::{Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead};
-pub use composition::{Composition, compose};
+pub use composition::{Composition, Known, compose, compose_after};
 pub use cross_rules::{check_set, check_shipped};
 pub use install_check::{Lost, check_install, lost_without};
 pub use lookalike::{Lookalike, lookalikes};
