@@ -40,7 +40,8 @@ impl Declared {
     }
 }
 
-struct Hashed {
+/// Content of a bundle, and what its files looked like.
+pub(crate) struct Hashed {
     /// Most bytes of content that it might have.
     max_bytes: u64,
     stamps: Vec<(PathBuf, Stamp)>,
@@ -56,6 +57,16 @@ struct Hashed {
 impl Hashed {
     fn is_settled(&self) -> bool {
         self.look_again.is_none_or(|at| Instant::now() < at)
+    }
+
+    /// What every file looked like when the content was read.
+    pub(crate) fn stamps(&self) -> &[(PathBuf, Stamp)] {
+        &self.stamps
+    }
+
+    /// When the content has to be looked at again although its stamps are the same.
+    pub(crate) fn look_again(&self) -> Option<Instant> {
+        self.look_again
     }
 }
 
@@ -108,12 +119,13 @@ impl Bundles {
         bundle: &Path,
         max_bytes: impl FnOnce() -> u64,
     ) -> Result<String, String> {
-        self.hashed(bundle, max_bytes, None)?.hash.clone()
+        self.hashed(bundle, max_bytes, None, None)?.hash.clone()
     }
 
     /// What a bundle with the agreed content declares: the bytes that were compared are the bytes that are judged, or
     /// somebody who writes all the time could show one content to the comparison and another one to the reader (T145).
-    /// `None` when it has another content, or changes while it is read.
+    /// `None` when it has another content, or changes while it is read. `seen` is content whose files were seen to look
+    /// the same since the caller was asked; they are not looked at again.
     pub(crate) fn agreed(
         &self,
         dir_name: &str,
@@ -121,8 +133,9 @@ impl Bundles {
         agreed: &str,
         fits: impl Fn(&str) -> bool,
         (objects, contract): (&Objects, &HostContract),
+        seen: Option<&Arc<Hashed>>,
     ) -> Option<Arc<Declared>> {
-        let hashed = self.hashed(bundle, || objects.room(agreed), Some((dir_name, contract))).ok()?;
+        let hashed = self.hashed(bundle, || objects.room(agreed), Some((dir_name, contract)), seen).ok()?;
         if !self.is_agreed(&hashed, bundle, agreed, fits).ok()? {
             return None;
         }
@@ -146,7 +159,7 @@ impl Bundles {
         fits: impl Fn(&str) -> bool,
         objects: &Objects,
     ) -> Result<bool, String> {
-        let hashed = self.hashed(bundle, || objects.room(agreed), None)?;
+        let hashed = self.hashed(bundle, || objects.room(agreed), None, None)?;
         self.is_agreed(&hashed, bundle, agreed, fits)
     }
 
@@ -178,11 +191,14 @@ impl Bundles {
         bundle: &Path,
         max_bytes: impl FnOnce() -> u64,
         judged: Option<(&str, &HostContract)>,
+        seen: Option<&Arc<Hashed>>,
     ) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
-        let known = known
-            .filter(|known| known.is_settled())
-            .filter(|known| bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps));
+        let looks_the_same = |known: &Arc<Hashed>| {
+            seen.is_some_and(|seen| Arc::ptr_eq(seen, known))
+                || bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
+        };
+        let known = known.filter(|known| known.is_settled()).filter(looks_the_same);
         if let Some(known) = known.as_ref().filter(|known| known.hash.is_ok()) {
             return Ok(Arc::clone(known));
         }
@@ -210,14 +226,9 @@ impl Bundles {
         Ok(hashed)
     }
 
-    /// What every file of a bundle looked like when its content hash was computed last.
-    pub(crate) fn hash_stamps(&self, bundle: &Path) -> Vec<(PathBuf, Stamp)> {
-        lock(&self.hashed).get(bundle).map(|hashed| hashed.stamps.clone()).unwrap_or_default()
-    }
-
-    /// When the content of a bundle has to be looked at again although its stamps are the same.
-    pub(crate) fn look_again(&self, bundle: &Path) -> Option<Instant> {
-        lock(&self.hashed).get(bundle).and_then(|hashed| hashed.look_again)
+    /// What is known about the content of a bundle, as it was when it was looked at last.
+    pub(crate) fn content(&self, bundle: &Path) -> Option<Arc<Hashed>> {
+        lock(&self.hashed).get(bundle).cloned()
     }
 
     /// Proves that a bundle still has the agreed content and says where to run it from.

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use gsdd_core::compose::Scope;
+use gsdd_core::ids::CapabilityId;
 
-use super::snapshot::Snapshot;
+use super::snapshot::{Overlay, Snapshot};
 
 /// A change of the registry of one project.
 #[derive(Clone, Debug)]
@@ -30,32 +31,26 @@ pub(super) fn first(snapshot: &Snapshot) -> Change {
 
 /// What a subscriber would see differently; `None` when nothing.
 pub(super) fn difference(before: &Snapshot, after: &Snapshot) -> Option<Change> {
-    let ids = |snapshot: &Snapshot| -> BTreeSet<String> {
-        snapshot.composition.accepted.iter().map(ToString::to_string).collect()
-    };
-    let by_place = |snapshot: &'_ Snapshot| -> HashMap<(String, Scope), usize> {
-        let overlays = snapshot.overlays.iter().enumerate();
-        overlays.map(|(at, overlay)| ((overlay.dir_name.clone(), overlay.scope), at)).collect()
-    };
-    let (old_places, new_places) = (by_place(before), by_place(after));
     let (old, new) = (ids(before), ids(after));
-    let added: Vec<String> = new.difference(&old).cloned().collect();
-    let removed: Vec<String> = old.difference(&new).cloned().collect();
-    let mut changed: BTreeSet<String> = BTreeSet::new();
+    let (old_places, new_places) = (by_place(before), by_place(after));
+    let mut changed: BTreeSet<&str> = BTreeSet::new();
     for overlay in &after.overlays {
-        let place = (overlay.dir_name.clone(), overlay.scope);
-        let other = old_places.get(&place).and_then(|at| before.overlays.get(*at));
-        let same = other.is_some_and(|other| overlay.same_state(other));
-        if !same && !added.contains(&overlay.dir_name) {
-            changed.insert(overlay.dir_name.clone());
+        let name = overlay.dir_name.as_str();
+        let same = old_places.get(&(name, overlay.scope)).is_some_and(|other| overlay.same_state(other));
+        let added = new.contains(name) && !old.contains(name);
+        if !same && !added {
+            changed.insert(name);
         }
     }
     for overlay in &before.overlays {
-        let stays = new_places.contains_key(&(overlay.dir_name.clone(), overlay.scope));
-        if !stays && !removed.contains(&overlay.dir_name) {
-            changed.insert(overlay.dir_name.clone());
+        let name = overlay.dir_name.as_str();
+        let removed = old.contains(name) && !new.contains(name);
+        if !new_places.contains_key(&(name, overlay.scope)) && !removed {
+            changed.insert(name);
         }
     }
+    let added: Vec<String> = new.difference(&old).map(ToString::to_string).collect();
+    let removed: Vec<String> = old.difference(&new).map(ToString::to_string).collect();
     let configuration = before.config_differs(after);
     if added.is_empty() && removed.is_empty() && changed.is_empty() && !configuration {
         return None;
@@ -65,6 +60,14 @@ pub(super) fn difference(before: &Snapshot, after: &Snapshot) -> Option<Change> 
         generation: after.generation,
         added,
         removed,
-        changed: changed.into_iter().collect(),
+        changed: changed.into_iter().map(ToOwned::to_owned).collect(),
     })
+}
+
+fn ids(snapshot: &Snapshot) -> BTreeSet<&str> {
+    snapshot.composition.accepted.iter().map(CapabilityId::as_str).collect()
+}
+
+fn by_place(snapshot: &Snapshot) -> HashMap<(&str, Scope), &Overlay> {
+    snapshot.overlays.iter().map(|overlay| ((overlay.dir_name.as_str(), overlay.scope), overlay)).collect()
 }

@@ -9,6 +9,7 @@ mod change;
 mod first_party;
 mod links;
 mod locks;
+mod looks;
 mod operations;
 mod reconcile;
 mod roots;

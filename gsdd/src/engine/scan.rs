@@ -12,7 +12,8 @@ use gsdd_core::ids::has_id_shape;
 use gsdd_core::ledger::{self, Ledger};
 use gsdd_core::registry::{Base, HostContract};
 
-use super::bundles::{Bundles, Declared};
+use super::bundles::{Bundles, Declared, Hashed};
+use super::looks::{BundleLook, Seen};
 use super::roots::{self, OverlayRoot};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
@@ -26,11 +27,9 @@ pub(crate) struct Scan {
     pub(crate) own: Arc<OwnState>,
     pub(crate) warnings: Vec<String>,
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
-    /// Stamps of every file of the bundles whose content was found to be another than the agreed one.
-    pub(crate) changed_stamps: Vec<(PathBuf, Stamp)>,
-    /// The same for bundles with the agreed content.
-    pub(crate) agreed_stamps: Vec<(PathBuf, Stamp)>,
-    /// When those have to be gathered again although they look the same.
+    /// What the bundles looked like, in the order of `found`.
+    pub(crate) looks: Vec<BundleLook>,
+    /// When agreed contents have to be looked at again although they look the same.
     pub(crate) look_again: Option<Instant>,
 }
 
@@ -65,8 +64,14 @@ struct Agreements {
     objects: Objects,
 }
 
-/// Scans the roots of `project_root`.
-pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &Bundles) -> Scan {
+/// Scans the roots of `project_root`. Bundles that were `seen` to look the same are not looked at again.
+pub(crate) fn scan(
+    base: &Base,
+    places: &Places,
+    project_root: &Path,
+    bundles: &Bundles,
+    seen: Option<&Seen>,
+) -> Scan {
     let consent_root = fs::canonicalize(project_root).unwrap_or_else(|_| project_root.to_owned());
     let mut stamps = Vec::new();
     let mut warnings = Vec::new();
@@ -99,37 +104,26 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
         own: Arc::new(own),
         warnings,
         stamps: Vec::new(),
-        changed_stamps: Vec::new(),
-        agreed_stamps: Vec::new(),
+        looks: Vec::new(),
         look_again: None,
     };
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
         watch(root.root.bundles());
-        scan_root(&mut scan, base, &root, bundles, &agreements);
-    }
-    for found in &scan.found {
-        stamps.extend(found.declared.stamps.iter().cloned());
-        let stamp = Stamp::of(&found.bundle);
-        stamps.push((found.bundle.clone(), stamp));
-        // The verdict depends on the whole content: any file may bring it back, or lose it.
-        match found.consent {
-            ConsentVerdict::Changed => scan.changed_stamps.extend(bundles.hash_stamps(&found.bundle)),
-            ConsentVerdict::Granted | ConsentVerdict::NotNeeded if found.agreed.is_some() => {
-                scan.agreed_stamps.extend(bundles.hash_stamps(&found.bundle));
-                scan.look_again = scan.look_again.max(bundles.look_again(&found.bundle));
-            }
-            ConsentVerdict::Granted
-            | ConsentVerdict::NotNeeded
-            | ConsentVerdict::Missing
-            | ConsentVerdict::Revoked => {}
-        }
+        scan_root(&mut scan, base, &root, bundles, &agreements, seen);
     }
     scan.stamps = stamps;
     scan
 }
 
-fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles, agreements: &Agreements) {
+fn scan_root(
+    scan: &mut Scan,
+    base: &Base,
+    root: &OverlayRoot,
+    bundles: &Bundles,
+    agreements: &Agreements,
+    seen: Option<&Seen>,
+) {
     let states = bounded_read::read(&root.root.ledger(), MAX_FILE)
         .map(|bytes| ledger::classify(&bytes))
         .unwrap_or_default();
@@ -141,9 +135,29 @@ fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
+        let same = seen.and_then(|seen| seen.same(&root.root.dir, &dir_name));
+        let content = same.and_then(|same| same.content.as_ref());
         let Agreed { verdict, content: agreed, destination, declared } =
-            consented(scan, root, &dir_name, &bundle, bundles, (agreements, base.contract()));
-        let declared = declared.unwrap_or_else(|| bundles.declared(&dir_name, &bundle, base.contract()));
+            consented(scan, root, &dir_name, &bundle, bundles, (agreements, base.contract(), content));
+        // What was declared with the content has no stamps of its own.
+        let known =
+            || same.map(|same| &same.declared).filter(|declared| !declared.stamps.is_empty()).cloned();
+        let declared =
+            declared.or_else(known).unwrap_or_else(|| bundles.declared(&dir_name, &bundle, base.contract()));
+        // The verdict may depend on the whole content: any file may bring it back, or lose it.
+        let is_agreed = agreed.is_some() && verdict != ConsentVerdict::Changed;
+        let content =
+            if is_agreed || verdict == ConsentVerdict::Changed { bundles.content(&bundle) } else { None };
+        if is_agreed {
+            let look_again = content.as_deref().and_then(Hashed::look_again);
+            scan.look_again = scan.look_again.max(look_again);
+        }
+        scan.looks.push(BundleLook {
+            folder: same.map_or_else(|| Stamp::of(&bundle), |same| same.folder),
+            declared: Arc::clone(&declared),
+            content,
+            agreed: is_agreed,
+        });
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -232,7 +246,7 @@ fn consented(
     dir_name: &str,
     bundle: &Path,
     bundles: &Bundles,
-    (agreements, contract): (&Agreements, &HostContract),
+    (agreements, contract, seen): (&Agreements, &HostContract, Option<&Arc<Hashed>>),
 ) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
@@ -251,7 +265,7 @@ fn consented(
     // Our token and address stand for the content of our record, not for that of somebody else's.
     let ours = taken.filter(|taken| taken.content_hash == content);
     let fits = |digest: &str| ours.is_some_and(|taken| taken.fits(digest));
-    match bundles.agreed(dir_name, bundle, &content, fits, (&agreements.objects, contract)) {
+    match bundles.agreed(dir_name, bundle, &content, fits, (&agreements.objects, contract), seen) {
         Some(declared) => Agreed {
             declared: Some(declared),
             verdict: fitting,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gsdd_core::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey, SurfaceFile};
-use gsdd_core::compose::{Candidate, Composition, ConsentVerdict, LedgerState, Scope, compose};
+use gsdd_core::compose::{Candidate, Composition, ConsentVerdict, Known, LedgerState, Scope, compose_after};
 use gsdd_core::hooks::Matcher;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::bundles::Bundles;
 use super::links::Followed;
+use super::looks::{BundleLook, Seen};
 use super::scan::{self, Found, Scan, ScannedRoot};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
@@ -39,8 +40,8 @@ pub(crate) struct Snapshot {
     candidates: Vec<Candidate>,
     universe: SkillUniverse,
     stamps: Vec<(PathBuf, Stamp)>,
-    changed_stamps: Vec<(PathBuf, Stamp)>,
-    agreed_stamps: Vec<(PathBuf, Stamp)>,
+    /// In the order of `overlays`.
+    looks: Vec<BundleLook>,
     look_again: Option<Instant>,
 }
 
@@ -85,16 +86,21 @@ pub(crate) struct WiredHook {
 }
 
 impl Snapshot {
-    /// Gathers, composes, and indexes.
+    /// Gathers, composes, and indexes. What was `seen` of the snapshot before is not done again.
     pub(crate) fn take(
         base: &Base,
         places: &Places,
         project_root: &Path,
         bundles: &Bundles,
         generation: u64,
+        seen: Option<&Seen>,
     ) -> Self {
-        let mut scan = scan::scan(base, places, project_root, bundles);
-        let composition = compose(base, &scan.candidates);
+        let mut scan = scan::scan(base, places, project_root, bundles, seen);
+        let known = seen.map(|seen| Known {
+            candidates: &seen.snapshot().candidates,
+            composition: &seen.snapshot().composition,
+        });
+        let composition = compose_after(base, &scan.candidates, known);
         let accepted: HashSet<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
         let overlays: Vec<Overlay> =
             scan.found.drain(..).map(|found| overlay(found, &composition, &accepted)).collect();
@@ -114,7 +120,7 @@ impl Snapshot {
                 warnings.push(format!("{}: {reason}", root.root.ledger().display()));
             }
         }
-        let Scan { roots, own, candidates, mut stamps, changed_stamps, agreed_stamps, look_again, .. } = scan;
+        let Scan { roots, own, candidates, mut stamps, looks, look_again, .. } = scan;
         stamps.extend(config_stamps);
         Self {
             generation,
@@ -131,8 +137,7 @@ impl Snapshot {
             warnings,
             followed: Followed::default(),
             stamps,
-            changed_stamps,
-            agreed_stamps,
+            looks,
             look_again,
         }
     }
@@ -144,15 +149,31 @@ impl Snapshot {
 
     /// Whether nothing that decides it looks otherwise, as far as time stamps tell.
     pub(crate) fn looks_the_same(&self) -> bool {
-        self.is_fresh_for_verified_use() && unchanged(&self.agreed_stamps, Stamp::of_link)
+        self.is_fresh_for_verified_use()
+            && self.looks.iter().all(|look| !look.agreed || look.is_same_content())
     }
 
     /// [`Snapshot::is_fresh`] for callers that compare the content of a bundle themselves before anything of it runs.
     pub(crate) fn is_fresh_for_verified_use(&self) -> bool {
+        let mut bundles = self.overlays.iter().zip(&self.looks);
+        self.surroundings_look_the_same()
+            && bundles.all(|(overlay, look)| look.is_same_for_verified_use(&overlay.bundle))
+    }
+
+    /// [`Snapshot::is_fresh`], apart from the bundles.
+    pub(super) fn rest_is_fresh(&self) -> bool {
+        self.look_again.is_none_or(|at| Instant::now() < at) && self.surroundings_look_the_same()
+    }
+
+    fn surroundings_look_the_same(&self) -> bool {
         !self.followed.put_off
             && unchanged(&self.stamps, Stamp::of)
-            && unchanged(&self.changed_stamps, Stamp::of_link)
             && unchanged(&self.followed.stamps, Stamp::of_link)
+    }
+
+    /// What the bundles looked like, in the order of [`Snapshot::overlays`].
+    pub(super) fn looks(&self) -> &[BundleLook] {
+        &self.looks
     }
 
     /// Everything that was found, as it was handed to composition.

@@ -113,7 +113,7 @@ impl Machine {
     }
 
     fn take(&self, bundles: &Bundles) -> Snapshot {
-        Snapshot::take(&BASE, &self.places(), &self.project(), bundles, 1)
+        Snapshot::take(&BASE, &self.places(), &self.project(), bundles, 1, None)
     }
 
     /// A number below `limit`; the same ones in every run.

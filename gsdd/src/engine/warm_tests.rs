@@ -21,6 +21,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::bundles::{Bundles, Declared};
+use super::looks::Seen;
 use super::snapshot::Snapshot;
 use crate::fs::atomic::{self, Mode};
 use crate::store::{Places, ScopeRoot};
@@ -227,7 +228,11 @@ impl Disk {
     }
 
     fn take(&self, bundles: &Bundles) -> Snapshot {
-        Snapshot::take(&BASE, &self.places(), &self.project(), bundles, 1)
+        self.take_after(bundles, None)
+    }
+
+    fn take_after(&self, bundles: &Bundles, seen: Option<&Seen>) -> Snapshot {
+        Snapshot::take(&BASE, &self.places(), &self.project(), bundles, 1, seen)
     }
 }
 
@@ -297,11 +302,17 @@ proptest! {
     fn what_is_remembered_never_shows(changes in prop::collection::vec(change(), 1..16)) {
         let mut disk = Disk::new();
         let warm = Bundles::default();
-        let mut before = disk.take(&warm);
+        let mut before = Arc::new(disk.take(&warm));
         for change in &changes {
             disk.apply(change);
-            let (remembered, fresh) = (disk.take(&warm), disk.take(&Bundles::default()));
+            // A recomposition that goes on from what was seen of the snapshot before.
+            let remembered = match Seen::look(Arc::clone(&before)) {
+                Ok(before) => before,
+                Err(seen) => Arc::new(disk.take_after(&warm, Some(&seen))),
+            };
+            let fresh = disk.take(&Bundles::default());
             prop_assert_eq!(account(&remembered), account(&fresh), "after {:?}", change);
+            prop_assert_eq!(account(&disk.take(&warm)), account(&fresh), "after {:?}", change);
             // A reader of the old snapshot notices (D-03).
             prop_assert!(
                 account(&before) == account(&remembered) || !before.is_fresh(),

@@ -23,6 +23,7 @@ use super::bundles::Bundles;
 use super::change::{Change, difference, first};
 use super::first_party::Shipped;
 use super::links::Looks;
+use super::looks::Seen;
 use super::reconcile::{ReconcileWish, Reconciled};
 use super::snapshot::Snapshot;
 use super::turns::{Queued, held, next, unless_put_off};
@@ -66,7 +67,7 @@ type Reply<T> = oneshot::Sender<Result<WorkOutcome<T>, WireError>>;
 
 /// Everything that can change state.
 enum Work {
-    Recompose { project: PathBuf, reply: oneshot::Sender<Arc<Snapshot>> },
+    Recompose { project: PathBuf, seen: Option<Seen>, reply: oneshot::Sender<Arc<Snapshot>> },
     Refresh { project: PathBuf },
     Commit { staged: Arc<Staged>, consent: Option<Consent>, accepted: Accepted, reply: Reply<Prepared> },
     Remove { project: PathBuf, removal: RemoveWish, reply: Reply<Vec<Removal>> },
@@ -266,9 +267,9 @@ impl Engine {
 
     /// The present snapshot of a project: never older than what lies on the disk.
     pub(crate) async fn snapshot(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
-        match self.kept(project).filter(|snapshot| snapshot.is_fresh()) {
-            Some(snapshot) => Ok(snapshot),
-            None => self.recomposed(project).await,
+        match self.looked_at(project) {
+            Ok(snapshot) => Ok(snapshot),
+            Err(seen) => self.recomposed(project, seen).await,
         }
     }
 
@@ -276,13 +277,14 @@ impl Engine {
     pub(crate) async fn snapshot_for_hooks(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
         match self.kept(project).filter(|snapshot| snapshot.is_fresh_for_verified_use()) {
             Some(snapshot) => Ok(snapshot),
-            None => self.recomposed(project).await,
+            None => self.recomposed(project, None).await,
         }
     }
 
-    async fn recomposed(&self, project: &Path) -> Result<Arc<Snapshot>, EngineStopped> {
+    /// `seen` is what this caller saw.
+    async fn recomposed(&self, project: &Path, seen: Option<Seen>) -> Result<Arc<Snapshot>, EngineStopped> {
         let (reply, answer) = oneshot::channel();
-        let work = Work::Recompose { project: project.to_owned(), reply };
+        let work = Work::Recompose { project: project.to_owned(), seen, reply };
         self.0.work.send(Queued::own(work)).map_err(|_| EngineStopped)?;
         answer.await.map_err(|_| EngineStopped)
     }
@@ -362,18 +364,28 @@ impl Engine {
     /// The snapshot at hand, unless a watcher saw a change that makes a difference to it. The event of a change often
     /// arrives after a query has noticed the change itself.
     fn kept(&self, project: &Path) -> Option<Arc<Snapshot>> {
-        let snapshot = {
-            let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
-            let kept = projects.get_mut(project)?;
-            kept.used = Instant::now();
-            Arc::clone(&kept.snapshot)
-        };
+        let snapshot = self.used(project)?;
         if self.0.watcher.is_dirty(project) {
             // The mark goes first: what changes while the files are looked at sets it again.
             self.0.watcher.clean(project);
             return Some(snapshot).filter(|snapshot| snapshot.is_fresh());
         }
         Some(snapshot)
+    }
+
+    /// The snapshot at hand if nothing that decides it looks otherwise now, or else what was seen of it.
+    fn looked_at(&self, project: &Path) -> Result<Arc<Snapshot>, Option<Seen>> {
+        let Some(snapshot) = self.used(project) else { return Err(None) };
+        // The mark goes first: what changes while the files are looked at sets it again.
+        self.0.watcher.clean(project);
+        Seen::look(snapshot).map_err(Some)
+    }
+
+    fn used(&self, project: &Path) -> Option<Arc<Snapshot>> {
+        let mut projects = self.0.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = projects.get_mut(project)?;
+        kept.used = Instant::now();
+        Some(Arc::clone(&kept.snapshot))
     }
 
     // From here on: the writer's thread only.
@@ -383,15 +395,23 @@ impl Engine {
         let begun = Instant::now();
         let name = work.name();
         match work {
-            Work::Recompose { project, reply } => {
-                let fresh = self.kept(&project).filter(|snapshot| snapshot.is_fresh());
-                let _ = reply.send(fresh.unwrap_or_else(|| self.recompose(&project, Writer::Free)));
+            Work::Recompose { project, seen, reply } => {
+                // What was seen of an older one says nothing about the one at hand.
+                let seen = seen
+                    .filter(|seen| self.used(&project).is_some_and(|now| Arc::ptr_eq(&now, seen.snapshot())));
+                let looked = seen.map_or_else(|| self.looked_at(&project), |seen| Err(Some(seen)));
+                match looked {
+                    Ok(fresh) => drop(reply.send(fresh)),
+                    Err(seen) => {
+                        let _ = reply.send(self.recompose_after(&project, Writer::Free, seen.as_ref()));
+                        // The old snapshot goes with it, when nobody waits any more.
+                        drop(seen);
+                    }
+                }
             }
             Work::Refresh { project } => {
-                let known =
-                    self.0.projects.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&project);
-                if known && self.kept(&project).is_none_or(|snapshot| !snapshot.is_fresh()) {
-                    self.recompose(&project, Writer::Free);
+                if let Err(Some(seen)) = self.looked_at(&project) {
+                    self.recompose_after(&project, Writer::Free, Some(&seen));
                 }
             }
             Work::Commit { staged, consent, accepted, reply } => {
@@ -444,6 +464,11 @@ impl Engine {
     }
 
     pub(super) fn recompose(&self, project: &Path, writer: Writer) -> Arc<Snapshot> {
+        self.recompose_after(project, writer, None)
+    }
+
+    /// [`Engine::recompose`] with what was `seen` since the question arrived that this is the answer to.
+    fn recompose_after(&self, project: &Path, writer: Writer, seen: Option<&Seen>) -> Arc<Snapshot> {
         self.0.watcher.clean(project);
         let before = self
             .0
@@ -453,8 +478,11 @@ impl Engine {
             .get(project)
             .map(|kept| Arc::clone(&kept.snapshot));
         let next = self.0.generation.load(Ordering::Relaxed) + 1;
-        let take = || Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next);
-        let mut snapshot = take();
+        let take_after =
+            |seen| Snapshot::take(&self.0.shipped.base, &self.0.places, project, &self.0.bundles, next, seen);
+        // What we write ourselves comes after what was seen.
+        let take = || take_after(None);
+        let mut snapshot = take_after(seen);
         if self.record_first_seen(&snapshot, writer) {
             snapshot = take();
         }
@@ -468,7 +496,7 @@ impl Engine {
         self.tell_changed_contents(before.as_deref(), &snapshot);
         let snapshot = Arc::new(snapshot);
         self.keep(project, &snapshot);
-        self.0.watcher.arm(project, &snapshot, &self.0.places);
+        self.0.watcher.arm(project, &snapshot, before.as_deref(), &self.0.places);
         if let (Some(change), Some(_)) = (change, before) {
             let _ = self.0.changes.send(change);
         }

@@ -31,7 +31,7 @@ pub(crate) struct Watcher {
 #[derive(Default)]
 struct Watched {
     /// Folder → projects that depend on it.
-    folders: HashMap<PathBuf, BTreeSet<PathBuf>>,
+    folders: HashMap<PathBuf, Vec<Arc<Path>>>,
     dirty: BTreeSet<PathBuf>,
     states: BTreeMap<PathBuf, Option<String>>,
 }
@@ -69,15 +69,32 @@ impl Watcher {
         self.lock().dirty.remove(project);
     }
 
-    /// Watches what decides a snapshot.
-    pub(crate) fn arm(&self, project: &Path, snapshot: &Snapshot, places: &Places) {
-        let wanted = folders(project, snapshot, places);
+    /// Watches what decides a snapshot; `before` is the one that was watched last.
+    pub(crate) fn arm(
+        &self,
+        project: &Path,
+        snapshot: &Snapshot,
+        before: Option<&Snapshot>,
+        places: &Places,
+    ) {
+        let fixed = fixed_folders(project, places);
+        if before.is_some_and(|before| same_folders(before, snapshot)) && self.is_armed(project, &fixed) {
+            return;
+        }
+        let wanted = folders(&fixed, snapshot);
         let (fresh, stale) = {
             let mut watched = self.lock();
-            let fresh: Vec<PathBuf> =
-                wanted.iter().filter(|folder| !watched.folders.contains_key(*folder)).cloned().collect();
+            let mut fresh: Vec<PathBuf> = Vec::new();
+            let name: Arc<Path> = project.into();
             for folder in &wanted {
-                watched.folders.entry(folder.clone()).or_default().insert(project.to_owned());
+                match watched.folders.get_mut(*folder) {
+                    Some(projects) if projects.contains(&name) => {}
+                    Some(projects) => projects.push(Arc::clone(&name)),
+                    None => {
+                        watched.folders.insert((*folder).to_owned(), vec![Arc::clone(&name)]);
+                        fresh.push((*folder).to_owned());
+                    }
+                }
             }
             (fresh, watched.release(project, &wanted))
         };
@@ -105,6 +122,17 @@ impl Watcher {
             self.lock().dirty.insert(project.to_owned());
             let _ = self.marks.send(Mark::Changed(project.to_owned()));
         }
+    }
+
+    /// Whether the project is watched without a problem, and of `fixed` what is there.
+    fn is_armed(&self, project: &Path, fixed: &[(PathBuf, bool)]) -> bool {
+        let watched = self.lock();
+        let is_watched = |folder: &Path| {
+            let projects = watched.folders.get(folder);
+            projects.is_some_and(|projects| projects.iter().any(|one| **one == *project))
+        };
+        watched.states.get(project).is_some_and(Option::is_none)
+            && fixed.iter().all(|(folder, is_there)| *is_there == is_watched(folder))
     }
 
     /// Stops watching for a project.
@@ -141,11 +169,11 @@ impl Watcher {
 
 impl Watched {
     /// Takes `project` off every folder that is not in `keep`; returns the folders that nobody needs any more.
-    fn release(&mut self, project: &Path, keep: &HashSet<PathBuf>) -> Vec<PathBuf> {
+    fn release(&mut self, project: &Path, keep: &HashSet<&Path>) -> Vec<PathBuf> {
         let mut stale = Vec::new();
         self.folders.retain(|folder, projects| {
-            if !keep.contains(folder) {
-                projects.remove(project);
+            if !keep.contains(folder.as_path()) {
+                projects.retain(|one| **one != *project);
             }
             if projects.is_empty() {
                 stale.push(folder.clone());
@@ -169,7 +197,7 @@ fn on_event(shared: &Mutex<Watched>, marks: &Sender<Mark>, event: &notify::Resul
             .flatten()
             .filter_map(|folder| watched.folders.get(folder))
             .flatten()
-            .cloned()
+            .map(|project| project.to_path_buf())
             .collect(),
         // Events were lost, or the watch is broken: everything is looked at again.
         Ok(_) | Err(_) => watched.states.keys().cloned().collect(),
@@ -189,8 +217,9 @@ fn matters(path: &Path) -> bool {
     !temporary && (ours || !beside_gsd)
 }
 
-fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> HashSet<PathBuf> {
-    let mut folders: HashSet<PathBuf> = HashSet::from([
+/// Folders that every project depends on, and whether they are there.
+fn fixed_folders(project: &Path, places: &Places) -> [(PathBuf, bool); 7] {
+    let folders = [
         project.to_owned(),
         project.join(".planning"),
         project.join(".gsd"),
@@ -198,10 +227,26 @@ fn folders(project: &Path, snapshot: &Snapshot, places: &Places) -> HashSet<Path
         places.gsd_home.clone(),
         places.gsd_home.join(".gsd"),
         places.gsd_home.join(".gsd").join("capabilities"),
-    ]);
-    folders.retain(|folder| folder.is_dir());
+    ];
+    folders.map(|folder| {
+        let is_there = folder.is_dir();
+        (folder, is_there)
+    })
+}
+
+fn folders<'a>(fixed: &'a [(PathBuf, bool)], snapshot: &'a Snapshot) -> HashSet<&'a Path> {
+    let fixed = fixed.iter().filter(|(_, is_there)| *is_there).map(|(folder, _)| folder.as_path());
     // These were seen a moment ago.
-    folders.extend(snapshot.overlays.iter().map(|overlay| overlay.bundle.clone()));
-    folders.extend(snapshot.followed.folders.iter().cloned());
-    folders
+    let bundles = snapshot.overlays.iter().map(|overlay| overlay.bundle.as_path());
+    fixed.chain(bundles).chain(snapshot.followed.folders.iter().map(PathBuf::as_path)).collect()
+}
+
+fn same_folders(before: &Snapshot, after: &Snapshot) -> bool {
+    let same = before.overlays.len() == after.overlays.len()
+        && before
+            .overlays
+            .iter()
+            .zip(&after.overlays)
+            .all(|(a, b)| a.bundle.as_os_str() == b.bundle.as_os_str());
+    same && before.followed.folders == after.followed.folders
 }
