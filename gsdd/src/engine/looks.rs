@@ -59,16 +59,30 @@ impl Seen {
         &self.snapshot
     }
 
-    /// The bundle `dir_name` of a root, if it was seen to look the same. Bundles of one root stand together, by name.
-    pub(super) fn same(&self, root: &Path, dir_name: &str) -> Option<&BundleLook> {
+    /// What was seen of the bundles in a root; they stand together.
+    pub(super) fn in_root<'a>(&'a self, root: &Path) -> SeenInRoot<'a> {
+        let is_in_root = |overlay: &Overlay| overlay.root.as_os_str() == root.as_os_str();
         let overlays = &self.snapshot.overlays;
-        let first = overlays.iter().position(|overlay| overlay.root == root)?;
-        let of_root = overlays.get(first..)?;
-        let order = |overlay: &Overlay| match overlay.root == root {
-            true => overlay.dir_name.as_str().cmp(dir_name),
-            false => std::cmp::Ordering::Greater,
-        };
-        let at = first + of_root.binary_search_by(order).ok()?;
-        self.snapshot.looks().get(at).filter(|_| self.same.get(at) == Some(&true))
+        let first = overlays.iter().position(is_in_root).unwrap_or(overlays.len());
+        let rest = overlays.get(first..).unwrap_or_default();
+        let count = rest.iter().take_while(|overlay| is_in_root(overlay)).count();
+        SeenInRoot { seen: self, first, overlays: rest.get(..count).unwrap_or_default() }
+    }
+}
+
+/// What was seen of the bundles in one root.
+pub(super) struct SeenInRoot<'a> {
+    seen: &'a Seen,
+    first: usize,
+    /// By name.
+    overlays: &'a [Overlay],
+}
+
+impl<'a> SeenInRoot<'a> {
+    /// The bundle in the folder `dir_name`, if it was seen to look the same.
+    pub(super) fn same(&self, dir_name: &str) -> Option<&'a BundleLook> {
+        let by_name = |overlay: &Overlay| overlay.dir_name.as_str().cmp(dir_name);
+        let at = self.first + self.overlays.binary_search_by(by_name).ok()?;
+        self.seen.snapshot.looks().get(at).filter(|_| self.seen.same.get(at) == Some(&true))
     }
 }

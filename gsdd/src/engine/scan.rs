@@ -128,6 +128,7 @@ fn scan_root(
         .map(|bytes| ledger::classify(&bytes))
         .unwrap_or_default();
     let ledger = shared_files::read_ledger(&root.root.ledger()).map_err(|failure| failure.to_string());
+    let seen = seen.map(|seen| seen.in_root(&root.root.dir));
     for dir_name in list(&root.root.bundles()) {
         let bundle = root.root.bundles().join(&dir_name);
         let state = match states.get(&dir_name) {
@@ -135,7 +136,7 @@ fn scan_root(
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
-        let same = seen.and_then(|seen| seen.same(&root.root.dir, &dir_name));
+        let same = seen.as_ref().and_then(|seen| seen.same(&dir_name));
         let content = same.and_then(|same| same.content.as_ref());
         let Agreed { verdict, content: agreed, destination, declared } =
             consented(scan, root, &dir_name, &bundle, bundles, (agreements, base.contract(), content));
@@ -250,11 +251,13 @@ fn consented(
 ) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
-    let (fitting, recorded) = match (root.root.scope, agreements.consent.find(&agreements.root, dir_name)) {
-        (Scope::Global | Scope::FirstParty, _) => (ConsentVerdict::NotNeeded, None),
-        (Scope::Project, Some(record)) => (ConsentVerdict::Granted, Some(record)),
-        (Scope::Project, None) if revoked => return Agreed::no(ConsentVerdict::Revoked),
-        (Scope::Project, None) => return Agreed::no(ConsentVerdict::Missing),
+    let (fitting, recorded) = match root.root.scope {
+        Scope::Global | Scope::FirstParty => (ConsentVerdict::NotNeeded, None),
+        Scope::Project => match agreements.consent.find(&agreements.root, dir_name) {
+            Some(record) => (ConsentVerdict::Granted, Some(record)),
+            None if revoked => return Agreed::no(ConsentVerdict::Revoked),
+            None => return Agreed::no(ConsentVerdict::Missing),
+        },
     };
     let content = match (&recorded, taken) {
         (Some(record), _) => record.content_hash.clone(),
