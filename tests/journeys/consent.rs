@@ -261,7 +261,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
 
 /// Everything that runs and everything that instructs, in full, for programs; grouped, with sizes, for people.
 #[test]
-fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
+fn t107_t118_what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.git")).unwrap();
     let long = "v".repeat(300);

@@ -159,7 +159,7 @@ fn t033_t088_t092_links_submodules_and_git_folders_never_get_into_a_bundle() {
 }
 
 #[test]
-fn fr_025_credentials_in_a_url_are_refused_and_never_stored() {
+fn fr_025_t66_t82_t83_credentials_in_a_url_are_refused_and_never_stored() {
     let world = World::new();
     let before = world.tree();
     for url in [
@@ -191,7 +191,7 @@ fn fr_025_credentials_in_a_url_are_refused_and_never_stored() {
 }
 
 #[test]
-fn fr_031_t089_neither_the_callers_git_variables_nor_hooks_nor_filters_get_a_say() {
+fn fr_031_t089_t090_neither_the_callers_git_variables_nor_hooks_nor_filters_get_a_say() {
     let world = World::new();
     let (repository, _) = history(&world);
     let pwned = world.path("pwned");
@@ -313,7 +313,7 @@ fn fr_026_temporary_files_on_another_file_system_are_no_obstacle() {
 }
 
 #[test]
-fn t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
+fn t76_t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
     let world = World::new();
     let bundle = world.bundle("acme-lint");
     let sri = format!("sha512-{}==", "A".repeat(86));
