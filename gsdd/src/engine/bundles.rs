@@ -242,3 +242,32 @@ pub(crate) fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
         Err(failure) => FragmentRead::Refused(failure.to_string()),
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn t46_t47_a_fragment_is_a_plain_file_of_its_bundle() {
+        let dir = tempfile::tempdir().unwrap();
+        let bundle = dir.path().join("acme");
+        std::fs::create_dir_all(bundle.join("fragments")).unwrap();
+        crate::fs::atomic::write(&bundle.join("fragments/a.md"), b"Words.", atomic_mode()).unwrap();
+        crate::fs::atomic::write(&dir.path().join("secret"), b"Not for prompts.", atomic_mode()).unwrap();
+        let read = |path: &str| read_fragment(&bundle, &bundle.join(path));
+        assert!(matches!(read("fragments/a.md"), FragmentRead::Text(text) if &*text == "Words."));
+        symlink(dir.path().join("secret"), bundle.join("fragments/link.md")).unwrap();
+        symlink(dir.path(), bundle.join("out")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(bundle.join("pipe")).status().unwrap().success());
+        for path in ["fragments/link.md", "out/secret", "../secret", "pipe", "fragments", "absent"] {
+            assert!(matches!(read(path), FragmentRead::Refused(_)), "{path}");
+        }
+    }
+
+    fn atomic_mode() -> crate::fs::atomic::Mode {
+        crate::fs::atomic::Mode::Exactly(0o600)
+    }
+}
