@@ -399,3 +399,16 @@ fn hostile_payloads_of_a_host_pass_the_call() {
         assert_ne!(passed.exit, 2, "{args:?} blocks: {}", passed.stderr);
     }
 }
+
+#[test]
+fn t122_t124_names_that_look_like_shipped_ones_are_refused() {
+    let world = World::new();
+    for (id, told) in [("codereview", "looks like code-review"), ("o11ama", "looks like ollama")] {
+        let bundle = world.bundle(id).with_refusal();
+        world.gsdctl(["install", &bundle.spec(), "--yes"]).run().exits(8).says(told);
+    }
+    // A skill in other letters: the first one is Cyrillic.
+    let bundle = world.bundle("acme-skills").with_skill("\u{441}ode-review");
+    world.gsdctl(["install", &bundle.spec(), "--yes"]).run().exits(8).says("looks like");
+    assert!(!world.path("home/.gsd").exists());
+}

@@ -13,6 +13,7 @@ mod configuration;
 mod consent;
 mod git_source;
 mod interrupted;
+mod large;
 mod ledger;
 mod linked;
 mod loop_render;

@@ -190,9 +190,11 @@ fn certificates(names: &[&str]) -> (ServerConfig, String) {
 
 /// Certificate, key, and the certificate of the authority, for `localhost`, `127.0.0.1` and the names given.
 pub(crate) fn certificates_in_pem(names: &[&str]) -> (String, String, String) {
-    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
     let authority_key = KeyPair::generate().expect("a key");
     let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
+    // With one name for both, OpenSSL takes the leaf for its own issuer.
+    authority.distinguished_name.push(DnType::CommonName, "authority of the tests");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority_certificate = authority.self_signed(&authority_key).expect("a certificate");
     let issuer = Issuer::new(authority, authority_key);

@@ -193,8 +193,7 @@ fn make_folder(path: &Path, umask: u32) -> io::Result<()> {
 
 fn place_tree(path: &Path, object: &str, tools: &Tools<'_>) -> io::Result<()> {
     drop_tree(path)?;
-    let tree = tools.objects.load(object).map_err(|refusal| io::Error::other(refusal.to_string()))?;
-    tree.write_to(path, Access::Shared { umask: tools.umask })?;
+    tools.objects.copy_to(object, path, Access::Shared { umask: tools.umask })?;
     atomic::sync_parent(path)
 }
 
@@ -214,33 +213,13 @@ pub(crate) fn drop_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(metadata) if metadata.is_dir() => {
-            make_writable(path);
+            atomic::make_writable(path);
             fault::at(Spot::Remove)?;
             fs::remove_dir_all(path)?;
             atomic::sync_parent(path)
         }
         Ok(_) => atomic::remove(path),
     }
-}
-
-/// Stored bundles are read-only; a folder must be writable for its members to be deleted.
-fn make_writable(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let Ok(metadata) = fs::symlink_metadata(path) else { return };
-        if !metadata.is_dir() {
-            return;
-        }
-        if metadata.permissions().mode() & 0o200 == 0 {
-            let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
-        }
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            make_writable(&entry.path());
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = path;
 }
 
 /// Does the last steps of a plan once more: a lock file may have kept a folder from being empty. Says whether a folder is

@@ -15,8 +15,8 @@ use super::executor::{Tools, apply, perform};
 use super::journal::{self, recover};
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
-use crate::fs::bundle_tree::{BundleFile, BundleTree};
 use crate::fs::fault::{Armed, Word};
+use crate::fs::staging::{Room, Staging};
 use crate::store::{Objects, UpstreamLock, shared_files};
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
@@ -92,13 +92,15 @@ impl Case {
         let home = dir.path().join("home");
         let at = |path: &str| home.join(path);
         let objects = Objects::new(dir.path().join("objects"));
-        let mut bundle = BundleTree::default();
+        let room = Room { objects: dir.path().join("objects"), max_bytes: 100 };
+        let mut bundle = Staging::new(&room).unwrap();
         for (path, text) in [("capability.json", "{}"), ("hooks/a.sh", "#!/bin/sh\n"), ("docs/deep/b", "b")] {
             let path = gsdd_core::bundle::check_member(path.as_bytes()).unwrap();
-            bundle.add(&path, BundleFile { bytes: text.as_bytes().to_vec(), executable: false });
+            bundle.add_bytes(&path, false, text.as_bytes()).unwrap();
         }
-        let hash = bundle.content_hash();
-        objects.keep(&bundle, &hash).unwrap();
+        let bundle = bundle.finish("").unwrap();
+        let hash = bundle.content_hash().clone();
+        objects.keep(&bundle).unwrap();
 
         put(&at(".gsd/capabilities/acme-lint/capability.json"), "{\"version\":1}");
         put(&at(".gsd/capabilities/acme-lint/old/file"), "old");

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use gsdd_core::bundle::budget::{MAX_BYTES, MOST_BYTES};
 use gsdd_core::compose::{FragmentRead, ManifestRead};
 use gsdd_core::manifest::{Assessed, assess};
 use gsdd_core::registry::HostContract;
 
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
-use crate::fs::bundle_tree::{self, BundleTree, Reading};
+use crate::fs::bundle_tree::{self, BundleTree};
 use crate::fs::stamp::{Stamp, unsettled_until};
 use crate::lifecycle::{digest_of, facts_of};
 use crate::store::Objects;
@@ -40,6 +41,8 @@ impl Declared {
 }
 
 struct Hashed {
+    /// Most bytes of content that it might have.
+    max_bytes: u64,
     stamps: Vec<(PathBuf, Stamp)>,
     hash: Result<String, String>,
     /// The token of an agreement to this content; computed when the hash is not the agreed one.
@@ -94,8 +97,16 @@ impl Bundles {
     }
 
     /// The content hash of a bundle as it is now.
-    pub(crate) fn content_hash(&self, bundle: &Path) -> Result<String, String> {
-        self.hashed(bundle)?.hash.clone()
+    /// When it has to be computed, for at most `max_bytes` of content.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub(crate) fn content_hash(
+        &self,
+        bundle: &Path,
+        max_bytes: impl FnOnce() -> u64,
+    ) -> Result<String, String> {
+        self.hashed(bundle, max_bytes)?.hash.clone()
     }
 
     /// Whether a bundle has the content that was agreed to: `agreed` is its hash, and `fits` knows the token of the
@@ -108,37 +119,45 @@ impl Bundles {
         bundle: &Path,
         agreed: &str,
         fits: impl Fn(&str) -> bool,
+        objects: &Objects,
     ) -> Result<bool, String> {
-        let hashed = self.hashed(bundle)?;
+        let hashed = self.hashed(bundle, || objects.room(agreed))?;
         let hash = hashed.hash.as_ref().map_err(Clone::clone)?;
         if hash == agreed {
             return Ok(true);
         }
-        Ok(hashed.digest.get_or_init(|| self.digest(bundle, hash)).as_deref().is_some_and(fits))
+        let digest = || self.digest(bundle, hash, hashed.max_bytes);
+        Ok(hashed.digest.get_or_init(digest).as_deref().is_some_and(fits))
     }
 
     /// The digest of a bundle that has the content hash `hash`, however its manifest is spelled.
-    pub(crate) fn digest(&self, bundle: &Path, hash: &str) -> Option<String> {
-        let tree = BundleTree::read(bundle, Reading::Installed).ok()?;
+    pub(crate) fn digest(&self, bundle: &Path, hash: &str, max_bytes: u64) -> Option<String> {
+        let tree = BundleTree::read(bundle, max_bytes).ok()?;
         // What is read now has to be what was hashed.
         (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
     }
 
-    fn hashed(&self, bundle: &Path) -> Result<Arc<Hashed>, String> {
+    fn hashed(&self, bundle: &Path, max_bytes: impl FnOnce() -> u64) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
-        if let Some(known) = known.filter(|known| known.is_settled())
-            && bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
-        {
+        let known = known
+            .filter(|known| known.is_settled())
+            .filter(|known| bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps));
+        if let Some(known) = known.as_ref().filter(|known| known.hash.is_ok()) {
+            return Ok(Arc::clone(known));
+        }
+        let max_bytes = max_bytes();
+        // What was too large may be agreed to since.
+        if let Some(known) = known.filter(|known| known.max_bytes >= max_bytes) {
             return Ok(known);
         }
         // Stamps first: a change while reading makes the next comparison differ.
         let stamps =
             bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
         let look_again = unsettled_until(stamps.iter().map(|(_, stamp)| stamp));
-        let hash = BundleTree::read(bundle, Reading::Installed)
-            .map(|tree| tree.content_hash().as_str().to_owned())
+        let hash = bundle_tree::hash(bundle, max_bytes)
+            .map(|hash| hash.as_str().to_owned())
             .map_err(|refusal| refusal.to_string());
-        let hashed = Arc::new(Hashed { stamps, hash, digest: OnceLock::new(), look_again });
+        let hashed = Arc::new(Hashed { max_bytes, stamps, hash, digest: OnceLock::new(), look_again });
         lock(&self.hashed).insert(bundle.to_owned(), Arc::clone(&hashed));
         Ok(hashed)
     }
@@ -164,21 +183,20 @@ impl Bundles {
         fits: impl Fn(&str) -> bool,
         objects: &Objects,
     ) -> Result<Runnable, NotRunnable> {
-        if !self.agrees(bundle, agreed, fits).map_err(NotRunnable::Unreadable)? {
+        if !self.agrees(bundle, agreed, fits, objects).map_err(NotRunnable::Unreadable)? {
             return Err(NotRunnable::Changed);
         }
         if !objects.has(agreed) {
             // Installed by upstream: the agreed bytes are copied the first time they are needed.
-            let tree = BundleTree::read(bundle, Reading::Installed)
+            let tree = BundleTree::read(bundle, MAX_BYTES)
                 .map_err(|refusal| NotRunnable::Unreadable(refusal.to_string()))?;
-            let hash = tree.content_hash();
-            if hash.as_str() != agreed {
+            if tree.content_hash().as_str() != agreed {
                 return Err(NotRunnable::Changed);
             }
-            objects.keep(&tree, &hash).map_err(|error| NotRunnable::Store(error.to_string()))?;
+            objects.keep(&tree).map_err(|error| NotRunnable::Store(error.to_string()))?;
         }
         let folder = objects.path(agreed);
-        match self.content_hash(&folder) {
+        match self.content_hash(&folder, || MOST_BYTES) {
             Ok(stored) if stored == agreed => Ok(Runnable { folder, content_hash: agreed.to_owned() }),
             Ok(_) => Err(NotRunnable::Store("it is damaged".to_owned())),
             Err(reason) => Err(NotRunnable::Store(reason)),
@@ -244,19 +262,19 @@ pub(crate) fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
+    use crate::fs::atomic::{self, Mode};
 
+    #[cfg(unix)]
     #[test]
     fn t46_t47_a_fragment_is_a_plain_file_of_its_bundle() {
+        use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
         let bundle = dir.path().join("acme");
         std::fs::create_dir_all(bundle.join("fragments")).unwrap();
-        crate::fs::atomic::write(&bundle.join("fragments/a.md"), b"Words.", atomic_mode()).unwrap();
-        crate::fs::atomic::write(&dir.path().join("secret"), b"Not for prompts.", atomic_mode()).unwrap();
+        atomic::write(&bundle.join("fragments/a.md"), b"Words.", Mode::Keep(0o022)).unwrap();
+        atomic::write(&dir.path().join("secret"), b"Not for prompts.", Mode::Keep(0o022)).unwrap();
         let read = |path: &str| read_fragment(&bundle, &bundle.join(path));
         assert!(matches!(read("fragments/a.md"), FragmentRead::Text(text) if &*text == "Words."));
         symlink(dir.path().join("secret"), bundle.join("fragments/link.md")).unwrap();
@@ -267,7 +285,17 @@ mod tests {
         }
     }
 
-    fn atomic_mode() -> crate::fs::atomic::Mode {
-        crate::fs::atomic::Mode::Exactly(0o600)
+    #[test]
+    fn a_bundle_that_was_too_large_is_looked_at_again_when_more_is_agreed_to() {
+        let dir = tempfile::tempdir().unwrap();
+        atomic::write(&dir.path().join("a"), b"123", Mode::Keep(0o022)).unwrap();
+        let bundles = Bundles::default();
+        let hash = |max_bytes: u64| bundles.content_hash(dir.path(), || max_bytes);
+        assert!(hash(2).unwrap_err().contains("more than 2 bytes"));
+        let known = hash(3).unwrap();
+        // What is known is not asked for again.
+        assert_eq!(bundles.content_hash(dir.path(), || unreachable!()), Ok(known));
+        atomic::write(&dir.path().join("a"), b"1234", Mode::Keep(0o022)).unwrap();
+        assert!(hash(3).is_err());
     }
 }

@@ -229,9 +229,7 @@ impl Engine {
             if prepared.requires_consent || !prepared.stops.is_empty() {
                 return Ok(false);
             }
-            for tree in prepared.replaced.iter().chain([&staged.tree]) {
-                self.store(tree)?;
-            }
+            self.store(&prepared, &staged)?;
             self.apply(&prepared.plan, ctx.umask)?.close();
             Ok(true)
         };

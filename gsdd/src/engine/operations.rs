@@ -10,7 +10,6 @@ use std::sync::Arc;
 use super::audited::placed;
 use super::writer::{Engine, RemoveWish, SwitchRequest, WorkOutcome, Writer};
 use crate::apply;
-use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{self, Accepted, Prepared, Removal, Staged, Switching};
 use crate::store::ScopeRoot;
 
@@ -35,10 +34,7 @@ impl Engine {
             require_consent(staged, consent)?;
         }
         if !prepared.current {
-            // What gives way can come back only if it is in the store.
-            for tree in prepared.replaced.iter().chain([&staged.tree]) {
-                self.store(tree)?;
-            }
+            self.store(&prepared, staged)?;
             self.apply(&prepared.plan, staged.ctx.umask)?.close();
             self.audit().record(&placed(staged, &prepared, consent));
         }
@@ -46,15 +42,25 @@ impl Engine {
         Ok(WorkOutcome { value: prepared, snapshot })
     }
 
-    pub(super) fn store(&self, tree: &BundleTree) -> Result<(), WireError> {
-        self.objects().keep(tree, &tree.content_hash()).map(drop).map_err(|error| {
-            WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {error}"))
+    /// Stores what is agreed to, and what gives way: it can come back only if it is in the store.
+    pub(super) fn store(&self, prepared: &Prepared, staged: &Staged) -> Result<(), WireError> {
+        let failed = |why: &dyn std::fmt::Display| {
+            WireError::new(Code::IoFailed, format!("the agreed content could not be stored: {why}"))
                 .at_file(self.places().objects())
                 .with_fix(
                     "free some space, or make that folder writable, then run the same command again",
                     &[],
                 )
-        })
+        };
+        for tree in prepared.replaced.iter().chain([&staged.tree]) {
+            self.objects().keep(tree).map_err(|error| failed(&error))?;
+        }
+        let hash = staged.content_hash.as_str();
+        // Where it is copied from there, it is proven by that.
+        if prepared.plan.places(hash) {
+            return Ok(());
+        }
+        self.objects().verify(hash).map_err(|refusal| failed(&refusal))
     }
 
     pub(super) fn do_remove(

@@ -258,7 +258,7 @@ impl Engine {
             if prepared.requires_consent || !prepared.stops.is_empty() {
                 return Ok(None);
             }
-            self.store(&staged.tree)?;
+            self.store(&prepared, &staged)?;
             self.apply(&prepared.plan, ctx.umask)?.close();
             Ok(Some(prepared.plan))
         });

@@ -16,7 +16,7 @@ use super::bundles::{Bundles, Declared};
 use super::roots::{self, OverlayRoot};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
-use crate::store::{OwnState, Places, ScopeRoot, shared_files};
+use crate::store::{Objects, OwnState, Places, ScopeRoot, shared_files};
 
 /// Everything that composition needs, and the stamps that tell when it has to be gathered again.
 pub(crate) struct Scan {
@@ -56,10 +56,18 @@ pub(crate) struct ScannedRoot {
     pub(crate) ledger: Result<Option<Ledger>, String>,
 }
 
+/// What was agreed to in a project.
+struct Agreements {
+    consent: ConsentStore,
+    /// The project, as the store names it.
+    root: String,
+    /// The contents that were agreed to.
+    objects: Objects,
+}
+
 /// Scans the roots of `project_root`.
 pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &Bundles) -> Scan {
     let consent_root = fs::canonicalize(project_root).unwrap_or_else(|_| project_root.to_owned());
-    let consent_root = consent_root.to_string_lossy().into_owned();
     let mut stamps = Vec::new();
     let mut warnings = Vec::new();
     let mut watch = |path: PathBuf| {
@@ -72,6 +80,11 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     watch(project_root.join(".git"));
     let (consent, refused) = consent_of(places, project_root);
     warnings.extend(refused);
+    let agreements = Agreements {
+        consent,
+        root: consent_root.to_string_lossy().into_owned(),
+        objects: Objects::new(places.objects()),
+    };
     let own = match OwnState::read(&places.own_state()) {
         Ok((state, _)) => state,
         Err(failure) => {
@@ -93,7 +106,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     for root in roots::resolve(places, project_root) {
         watch(root.root.ledger());
         watch(root.root.bundles());
-        scan_root(&mut scan, base, &root, bundles, &consent, &consent_root);
+        scan_root(&mut scan, base, &root, bundles, &agreements);
     }
     for found in &scan.found {
         stamps.extend(found.declared.stamps.iter().cloned());
@@ -116,14 +129,7 @@ pub(crate) fn scan(base: &Base, places: &Places, project_root: &Path, bundles: &
     scan
 }
 
-fn scan_root(
-    scan: &mut Scan,
-    base: &Base,
-    root: &OverlayRoot,
-    bundles: &Bundles,
-    consent: &ConsentStore,
-    consent_root: &str,
-) {
+fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles, agreements: &Agreements) {
     let states = bounded_read::read(&root.root.ledger(), MAX_FILE)
         .map(|bytes| ledger::classify(&bytes))
         .unwrap_or_default();
@@ -137,7 +143,7 @@ fn scan_root(
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
         let Agreed { verdict, content: agreed, destination } =
-            consented(scan, root, &dir_name, &bundle, bundles, consent, consent_root);
+            consented(scan, root, &dir_name, &bundle, bundles, agreements);
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -226,12 +232,11 @@ fn consented(
     dir_name: &str,
     bundle: &Path,
     bundles: &Bundles,
-    consent: &ConsentStore,
-    consent_root: &str,
+    agreements: &Agreements,
 ) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
-    let (fitting, recorded) = match (root.root.scope, consent.find(consent_root, dir_name)) {
+    let (fitting, recorded) = match (root.root.scope, agreements.consent.find(&agreements.root, dir_name)) {
         (Scope::Global | Scope::FirstParty, _) => (ConsentVerdict::NotNeeded, None),
         (Scope::Project, Some(record)) => (ConsentVerdict::Granted, Some(record)),
         (Scope::Project, None) if revoked => return Agreed::no(ConsentVerdict::Revoked),
@@ -245,7 +250,8 @@ fn consented(
     };
     // Our token and address stand for the content of our record, not for that of somebody else's.
     let ours = taken.filter(|taken| taken.content_hash == content);
-    match bundles.agrees(bundle, &content, |digest| ours.is_some_and(|taken| taken.fits(digest))) {
+    let fits = |digest: &str| ours.is_some_and(|taken| taken.fits(digest));
+    match bundles.agrees(bundle, &content, fits, &agreements.objects) {
         Ok(true) => Agreed {
             verdict: fitting,
             content: Some(content),

@@ -18,9 +18,10 @@ use super::bundles::{Bundles, NotRunnable};
 use super::snapshot::Snapshot;
 use crate::fs::atomic::{self, Mode};
 use crate::fs::bounded_read;
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{digest_of, facts_of};
 use crate::store::{Objects, OwnState, Places, ScopeRoot};
+use gsdd_core::bundle::budget::MAX_BYTES;
 
 static BASE: LazyLock<Base> = LazyLock::new(|| {
     Base::build(BaseParts { gsd_version: HostVersion::new(1, 10, 0), ..BaseParts::default() })
@@ -51,9 +52,9 @@ impl Machine {
                 for (path, text) in files(id) {
                     write(&bundle.join(path), text.as_bytes());
                 }
-                let tree = BundleTree::read(&bundle, Reading::Installed).unwrap();
+                let tree = BundleTree::read(&bundle, MAX_BYTES).unwrap();
                 let hash = tree.content_hash();
-                machine.objects().keep(&tree, &hash).unwrap();
+                machine.objects().keep(&tree).unwrap();
                 taken.insert(
                     OwnState::taken_key(&place.dir, id),
                     json!({"contentHash": hash.as_str(), "contentDigest": digest_of(&tree, &facts_of(&tree)),
@@ -248,7 +249,7 @@ fn neither_the_order_of_keys_nor_a_touch_changes_an_agreement() {
     let machine = Machine::new();
     let bundles = Bundles::default();
     for path in machine.installed() {
-        let before = bundles.content_hash(path.parent().unwrap()).ok();
+        let before = bundles.content_hash(path.parent().unwrap(), || MAX_BYTES).ok();
         File::options()
             .write(true)
             .open(&path)
@@ -261,7 +262,7 @@ fn neither_the_order_of_keys_nor_a_touch_changes_an_agreement() {
             let document: Value =
                 serde_json::from_slice(&bounded_read::read(&path, 1 << 20).unwrap()).unwrap();
             overwrite(&path, reordered(&document).as_bytes(), false);
-            assert_ne!(bundles.content_hash(path.parent().unwrap()).ok(), before);
+            assert_ne!(bundles.content_hash(path.parent().unwrap(), || MAX_BYTES).ok(), before);
             let (composed, _, runs) = state(&machine, &bundles, &path);
             assert!(composed && runs, "the keys of {}", path.display());
         }

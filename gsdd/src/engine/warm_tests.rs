@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use gsdd_core::bundle::budget::MAX_BYTES;
 use gsdd_core::consent::{ConsentRecord, record_key};
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::registry::{Base, BaseParts, View};
@@ -203,7 +204,7 @@ impl Disk {
         let hash = match agreement {
             Agreement::None => None,
             Agreement::Other => Some("0".repeat(64)),
-            Agreement::Fitting => Bundles::default().content_hash(&self.bundle(true, id)).ok(),
+            Agreement::Fitting => Bundles::default().content_hash(&self.bundle(true, id), || MAX_BYTES).ok(),
         };
         match hash {
             None => drop(self.consents.remove(&key)),

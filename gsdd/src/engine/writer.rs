@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::activation::SwitchWish;
+use gsdd_core::bundle::budget::MAX_BYTES;
 use gsdd_core::compose::{LedgerState, Scope};
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
 use gsdd_core::policy::Policy;
@@ -520,8 +521,11 @@ impl Engine {
         let Ok((mut state, before)) = OwnState::read(&path) else { return false };
         let mut seen = Vec::new();
         for overlay in unseen {
-            let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle) else { continue };
-            let content_digest = self.0.bundles.digest(&overlay.bundle, &content_hash).unwrap_or_default();
+            let Ok(content_hash) = self.0.bundles.content_hash(&overlay.bundle, || MAX_BYTES) else {
+                continue;
+            };
+            let content_digest =
+                self.0.bundles.digest(&overlay.bundle, &content_hash, MAX_BYTES).unwrap_or_default();
             let taken = Taken {
                 content_hash,
                 consent_digest: String::new(),

@@ -117,6 +117,26 @@ pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
+/// Stored bundles are read-only; a folder must be writable for its members to be deleted.
+pub(crate) fn make_writable(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(metadata) = fs::symlink_metadata(path) else { return };
+        if !metadata.is_dir() {
+            return;
+        }
+        if metadata.permissions().mode() & 0o200 == 0 {
+            let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+        }
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            make_writable(&entry.path());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
 /// Sets the permission bits of a folder.
 pub(crate) fn set_folder_mode(path: &Path, bits: u32) -> io::Result<()> {
     fault::at(Spot::Mode)?;

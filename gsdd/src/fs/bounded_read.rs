@@ -40,13 +40,23 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
 
 /// Like [`read`], but refuses when the last component is a symlink; also returns what the handle says.
 pub(crate) fn read_no_follow(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadFailure> {
-    let file = match open(path, true) {
-        Ok(file) => file,
+    read_open(open_no_follow(path)?, limit)
+}
+
+/// Opens a regular file to be read bit by bit; refuses when the last component is a symlink.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata), ReadFailure> {
+    let file = open_no_follow(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok((file, metadata)) } else { Err(ReadFailure::NotRegular) }
+}
+
+fn open_no_follow(path: &Path) -> Result<File, ReadFailure> {
+    match open(path, true) {
+        Ok(file) => Ok(file),
         // ELOOP: the last component is a symlink.
-        Err(error) if error.raw_os_error() == Some(40) => return Err(ReadFailure::NotRegular),
-        Err(error) => return Err(error.into()),
-    };
-    read_open(file, limit)
+        Err(error) if error.raw_os_error() == Some(40) => Err(ReadFailure::NotRegular),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn open(path: &Path, no_follow: bool) -> io::Result<File> {

@@ -1,13 +1,14 @@
 //! What lies in the folder of a bundle, without reading it: every member that a bundle cannot have, not only the
 //! first.
 //!
-//! [`BundleTree::read`](super::bundle_tree::BundleTree::read) refuses at the first such member, because nothing of
+//! [`stage_folder`](super::staging::stage_folder) refuses at the first such member, because nothing of
 //! the bundle is used then; an author wants to hear of all.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gsdd_core::bundle::budget::MAX_BYTES;
 use gsdd_core::bundle::{Budget, TwinGuard, check_member};
 use gsdd_core::validate::{MemberFault, MemberFaultKind};
 
@@ -31,7 +32,7 @@ pub(crate) fn survey(root: &Path, except: &str) -> Survey {
         root,
         except,
         survey: Survey::default(),
-        budget: Budget::staging(),
+        budget: Budget::staging(MAX_BYTES),
         twins: TwinGuard::new(),
         full: false,
     };

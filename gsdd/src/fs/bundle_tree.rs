@@ -1,32 +1,55 @@
-//! A whole bundle in memory: read once, judged, hashed and written from the same bytes.
+//! A bundle on the disk: what is in it and its digests, read once, and its bytes on demand.
 //!
-//! A bundle has at most 16 MiB (lifecycle limit of the content hash), so holding it costs little and closes every
-//! window between checking a file and using it (threats T38 to T41, T45).
+//! Of a bundle nothing but names and digests is held in memory, however large it is. What is judged, shown and agreed
+//! to is a private copy (see [`staging`](super::staging)), and who asks for the bytes of a file gets those that were
+//! hashed or none: that closes every window between checking a file and using it (threats T38 to T41, T45).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
+use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::fault::{self, Spot};
-use crate::fs::{atomic, bounded_read, stamp::Stamp};
-use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
+use crate::fs::staging::StagingFolder;
+use crate::fs::{atomic, stamp::Stamp};
+use gsdd_core::bundle::{Budget, is_cache_entry, is_vcs_entry};
 use gsdd_core::json;
-use gsdd_core::trust::{Compared, ContentHash, EntryKind, content_hash};
+use gsdd_core::trust::{ContentHash, ContentHasher};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+const MANIFEST: &str = "capability.json";
+/// Bytes that are read at once.
+const CHUNK: usize = 128 * 1024;
 
 /// One file of a bundle.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BundleFile {
-    pub(crate) bytes: Vec<u8>,
+    /// Length of its content.
+    pub(crate) bytes: u64,
+    pub(crate) sha256: [u8; 32],
     /// The owner's execute bit; all other mode bits are dropped (T11, T12).
     pub(crate) executable: bool,
 }
 
-/// Files and folders of a bundle, by safe path.
-#[derive(Clone, Debug, Default)]
+/// Files and folders of a bundle, by safe path, as they were when they were read.
+#[derive(Clone, Debug)]
 pub(crate) struct BundleTree {
     pub(crate) files: BTreeMap<String, BundleFile>,
     pub(crate) folders: BTreeSet<String>,
+    content_hash: ContentHash,
+    place: Place,
+}
+
+/// Where the files are.
+#[derive(Clone, Debug)]
+enum Place {
+    /// A folder that is not ours to move.
+    Folder(PathBuf),
+    /// A copy that was made to be judged; it goes with the last tree that names it, unless it is kept.
+    Staged(Arc<StagingFolder>),
 }
 
 /// Why a folder is not a bundle; `code` completes `bundle.<code>`.
@@ -39,137 +62,256 @@ pub(crate) struct TreeRefusal {
 }
 
 impl TreeRefusal {
+    /// The code of a refusal that is no fault of the bundle: our own disk can't take it.
+    pub(crate) const DISK: &'static str = "disk";
+
     pub(crate) fn new(code: &'static str, path: &Path, reason: impl Into<String>) -> Self {
         Self { code, path: gsdd_core::text::shown(&path.to_string_lossy()), reason: reason.into() }
     }
-}
 
-/// How strict reading is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// A source that is about to be staged: member names are judged, version-control folders and caches left out.
-    Source,
-    /// An installed bundle: everything counts for the content hash, only links and special files are refused.
-    Installed,
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::new("unreadable", path, error.to_string())
+    }
+
+    pub(super) fn disk(path: &Path, error: &io::Error) -> Self {
+        Self::new(Self::DISK, path, error.to_string())
+    }
 }
 
 impl BundleTree {
-    /// Reads the folder `root`.
+    /// Reads the folder `root` with at most `max_bytes` of content. Everything counts for the content hash; links and
+    /// special files are refused.
     ///
     /// # Errors
     /// The first member that is not allowed.
-    pub(crate) fn read(root: &Path, reading: Reading) -> Result<Self, TreeRefusal> {
-        let metadata = fs::symlink_metadata(root)
-            .map_err(|error| TreeRefusal::new("missing", root, error.to_string()))?;
-        if metadata.file_type().is_symlink() {
-            return Err(TreeRefusal::new("symlink", root, "the bundle folder is a symlink"));
-        }
-        if !metadata.is_dir() {
-            return Err(TreeRefusal::new("not-a-folder", root, "not a folder"));
-        }
-        let budget = match reading {
-            Reading::Source => Budget::staging(),
-            Reading::Installed => Budget::hashing(),
-        };
-        let mut walk = Walk { root, reading, tree: Self::default(), budget, twins: TwinGuard::new() };
-        walk.folder("")?;
-        Ok(walk.tree)
+    pub(crate) fn read(root: &Path, max_bytes: u64) -> Result<Self, TreeRefusal> {
+        Self::read_at(root, Place::Folder(root.to_owned()), max_bytes)
     }
 
-    /// Adds one file that came from somewhere else than a folder (a git blob, an archive member).
-    pub(crate) fn add(&mut self, path: &RelPath, file: BundleFile) {
-        let mut at = 0;
-        while let Some(slash) = path.as_str()[at..].find('/') {
-            let folder = &path.as_str()[..at + slash];
-            if !self.folders.contains(folder) {
-                self.folders.insert(folder.to_owned());
+    /// Reads what was staged.
+    pub(super) fn of_staged(folder: StagingFolder, max_bytes: u64) -> Result<Self, TreeRefusal> {
+        let root = folder.path().to_owned();
+        Self::read_at(&root, Place::Staged(Arc::new(folder)), max_bytes)
+    }
+
+    fn read_at(root: &Path, place: Place, max_bytes: u64) -> Result<Self, TreeRefusal> {
+        let entries = list(root)?;
+        let mut files = BTreeMap::new();
+        let mut digest = Sha256::new();
+        let content_hash = visit(root, &entries, max_bytes, &mut |part| {
+            match part {
+                Part::Folder(_) | Part::File { .. } => {}
+                Part::Bytes(bytes) => digest.update(bytes),
+                Part::End { path, bytes, executable } => {
+                    let sha256 = digest.finalize_reset().into();
+                    files.insert(path.to_owned(), BundleFile { bytes, sha256, executable });
+                }
             }
-            at += slash + 1;
-        }
-        self.files.insert(path.as_str().to_owned(), file);
+            Ok(())
+        })?;
+        let folders = entries.into_iter().filter(|(_, is_folder)| *is_folder).map(|(path, _)| path).collect();
+        Ok(Self { files, folders, content_hash, place })
     }
 
     /// The content hash that consent is bound to.
     ///
     /// Source: ADR-1244 D5 rule 8.
-    pub(crate) fn content_hash(&self) -> ContentHash {
-        let mut entries: Vec<(Vec<u8>, EntryKind<'_>)> =
-            self.folders.iter().map(|folder| (folder.as_bytes().to_vec(), EntryKind::Directory)).collect();
-        entries.extend(
-            self.files.iter().map(|(path, file)| (path.as_bytes().to_vec(), EntryKind::File(&file.bytes))),
-        );
-        content_hash(&mut entries)
+    pub(crate) fn content_hash(&self) -> &ContentHash {
+        &self.content_hash
     }
 
-    /// As another content is compared with it.
-    pub(crate) fn compared(&self) -> Compared<'_> {
-        let manifest = self.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
-        let files = self.files.iter();
-        let files = files.map(|(path, file)| (path.as_str(), (file.bytes.as_slice(), file.executable)));
-        Compared { manifest: manifest.unwrap_or_default(), files: files.collect() }
+    /// Where its files are now.
+    pub(crate) fn root(&self) -> &Path {
+        match &self.place {
+            Place::Folder(path) => path,
+            Place::Staged(folder) => folder.path(),
+        }
     }
 
-    /// Bytes of the file at `path`, when there is one.
+    /// The folder that it was staged in, while it lies there.
+    pub(crate) fn staged(&self) -> Option<&StagingFolder> {
+        match &self.place {
+            Place::Staged(folder) if !folder.is_kept() => Some(folder),
+            Place::Staged(_) | Place::Folder(_) => None,
+        }
+    }
+
+    /// What is known of the file at `path`, when there is one.
     pub(crate) fn file(&self, path: &str) -> Option<&BundleFile> {
         self.files.get(path)
     }
 
-    /// Writes the whole tree below the new folder `target`, flushed.
-    pub(crate) fn write_to(&self, target: &Path, access: Access) -> io::Result<()> {
-        fault::at(Spot::MakeFolder)?;
-        fs::create_dir_all(target)?;
-        for folder in &self.folders {
-            fault::at(Spot::MakeFolder)?;
-            fs::create_dir_all(target.join(folder))?;
+    /// Bytes of all files.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes).sum()
+    }
+
+    /// The bytes of the file at `path`, which are those that were hashed.
+    ///
+    /// # Errors
+    /// There is no such file, it has more than [`MAX_FILE`] bytes, or other ones now.
+    pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, TreeRefusal> {
+        let at = self.root().join(path);
+        let file = self.file(path).ok_or_else(|| TreeRefusal::new("missing", &at, "no such file"))?;
+        let (bytes, _) = bounded_read::read_no_follow(&at, MAX_FILE)
+            .map_err(|failure| TreeRefusal::new(failure.code(), &at, failure.to_string()))?;
+        if Sha256::digest(&bytes)[..] == file.sha256[..] {
+            Ok(bytes)
+        } else {
+            Err(TreeRefusal::new("changed", &at, "it changed after it was judged"))
         }
-        let files: Vec<(&String, &BundleFile)> = self.files.iter().collect();
-        for batch in files.chunks(FLUSHED_TOGETHER) {
-            let written = batch.iter().map(|(path, file)| {
-                let bits = access.bits(if file.executable { 0o755 } else { 0o644 });
-                write_new(&target.join(path), &file.bytes, bits)
-            });
-            flush(&written.collect::<io::Result<Vec<_>>>()?)?;
+    }
+
+    /// The manifest, of any shape; `None` when there is none that can be read.
+    pub(crate) fn manifest(&self) -> Option<Value> {
+        json::parse_lenient(&self.bytes(MANIFEST).ok()?)
+    }
+
+    /// Begins to make what was staged durable, for [`BundleTree::seal`] to wait for: the person reads meanwhile.
+    pub(crate) fn begin_to_seal(&self) {
+        if let Some(staged) = self.staged().filter(|_| FLUSHERS > 1) {
+            let paths = self.file_paths();
+            staged.begin(move || flush_all(&paths));
+        }
+    }
+
+    /// Makes what was staged durable, and read-only for everybody.
+    pub(crate) fn seal(&self) -> io::Result<()> {
+        match self.staged().and_then(StagingFolder::begun) {
+            Some(begun) => begun?,
+            None => flush_all(&self.file_paths())?,
         }
         for folder in self.folders.iter().rev() {
-            finish_folder(&target.join(folder), access)?;
+            finish_folder(&self.root().join(folder), Access::PrivateReadOnly)?;
         }
-        finish_folder(target, access)
+        finish_folder(self.root(), Access::PrivateReadOnly)
+    }
+
+    /// Deletes what was staged and not kept, whoever else still knows of it.
+    pub(crate) fn discard(&self) {
+        if let Some(staged) = self.staged() {
+            staged.discard();
+        }
+    }
+
+    fn file_paths(&self) -> Vec<PathBuf> {
+        self.files.keys().map(|path| self.root().join(path)).collect()
     }
 }
 
-/// Files that are open at the same time.
-const FLUSHED_TOGETHER: usize = 64;
-/// Threads that wait for the disk. One where effects are counted.
+/// The content hash of the folder `root`, as [`BundleTree::read`] finds it.
+///
+/// # Errors
+/// The first member that is not allowed.
+pub(crate) fn hash(root: &Path, max_bytes: u64) -> Result<ContentHash, TreeRefusal> {
+    Ok(visit(root, &list(root)?, max_bytes, &mut |_| Ok(()))?)
+}
+
+/// Bytes of all files below `root`; 0 when it can't be listed.
+pub(crate) fn size(root: &Path) -> u64 {
+    let entries = list(root).unwrap_or_default();
+    let bytes = |path: &String| fs::symlink_metadata(root.join(path)).map_or(0, |metadata| metadata.len());
+    entries.iter().filter(|(_, is_folder)| !**is_folder).map(|(path, _)| bytes(path)).sum()
+}
+
+/// Copies the folder `root` to the new folder `target`, flushed, and gives the content hash of what was written.
+///
+/// # Errors
+/// What could not be read or written; a part of it is then there.
+pub(crate) fn copy(root: &Path, target: &Path, access: Access, max_bytes: u64) -> io::Result<ContentHash> {
+    let entries = list(root).map_err(io::Error::other)?;
+    fault::at(Spot::MakeFolder)?;
+    fs::create_dir_all(target)?;
+    let found = flushing(|written| {
+        let mut open = None;
+        let found = visit(root, &entries, max_bytes, &mut |part| {
+            match part {
+                Part::Folder(path) => {
+                    fault::at(Spot::MakeFolder)?;
+                    fs::create_dir(target.join(path))?;
+                }
+                Part::File { path, executable } => {
+                    let bits = access.bits(if executable { 0o755 } else { 0o644 });
+                    open = Some((create_new(&target.join(path))?, bits));
+                }
+                Part::Bytes(bytes) => {
+                    if let Some((file, _)) = &mut open {
+                        fault::write_all(file, bytes)?;
+                    }
+                }
+                Part::End { .. } => {
+                    if let Some((file, bits)) = open.take() {
+                        set_mode(&file, bits)?;
+                        written(file)?;
+                    }
+                }
+            }
+            Ok(())
+        });
+        Ok(found?)
+    })?;
+    for (folder, _) in entries.iter().rev().filter(|(_, is_folder)| **is_folder) {
+        finish_folder(&target.join(folder), access)?;
+    }
+    finish_folder(target, access)?;
+    Ok(found)
+}
+
+/// Files that wait to be flushed.
+const WAITING: usize = 64;
+/// Threads that wait for the disk. None but our own where effects are counted.
 const FLUSHERS: usize = if cfg!(any(test, feature = "fail-points")) { 1 } else { 8 };
 
-/// Flushes all of them. The disk has most of its work done once for files that are waited for together, so a bundle of
-/// many files takes a fraction of the time.
-fn flush(files: &[fs::File]) -> io::Result<()> {
-    let each = |files: &[fs::File]| -> io::Result<()> {
-        for file in files {
-            fault::at(Spot::Flush)?;
-            file.sync_all()?;
-        }
-        Ok(())
+/// Flushes what `work` hands over, while it goes on. The disk has most of its work done once for files that are waited
+/// for together, so a bundle of many files takes a fraction of the time.
+fn flushing<T>(work: impl FnOnce(&dyn Fn(fs::File) -> io::Result<()>) -> io::Result<T>) -> io::Result<T> {
+    let flush = |file: fs::File| {
+        fault::at(Spot::Flush)?;
+        file.sync_all()
     };
-    if FLUSHERS == 1 || files.len() < FLUSHERS {
-        return each(files);
+    if FLUSHERS == 1 {
+        return work(&flush);
     }
+    let (give, take) = mpsc::sync_channel(WAITING);
+    let take = Mutex::new(take);
+    let flusher = || {
+        let mut failed = Ok(());
+        loop {
+            let next = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            // What comes after a failure is taken, so that nobody waits, and thrown away.
+            match next {
+                Ok(file) if failed.is_ok() => failed = flush(file),
+                Ok(_) => {}
+                Err(_) => return failed,
+            }
+        }
+    };
     std::thread::scope(|scope| {
-        let parts = files.chunks(files.len().div_ceil(FLUSHERS));
-        let waiting: Vec<_> = parts.map(|part| scope.spawn(move || each(part))).collect();
-        waiting.into_iter().try_for_each(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(_) => Err(io::Error::other("a thread that flushes files ended early")),
-        })
+        let flushers: Vec<_> = (0..FLUSHERS).map(|_| scope.spawn(flusher)).collect();
+        let done = work(&|file| give.send(file).map_err(io::Error::other));
+        drop(give);
+        let ended = || io::Error::other("a thread that flushes files ended early");
+        let flushed = flushers.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(ended())));
+        let flushed: io::Result<()> = flushed.collect();
+        done.and_then(|done| flushed.map(|()| done))
     })
 }
 
-/// Writes a new file, which is not flushed yet.
-fn write_new(path: &Path, bytes: &[u8], bits: u32) -> io::Result<fs::File> {
+/// Flushes files of ours.
+fn flush_all(paths: &[PathBuf]) -> io::Result<()> {
+    flushing(|written| {
+        // Windows flushes what may be written only.
+        let open = |path| fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path);
+        paths.iter().try_for_each(|path| written(open(path)?))
+    })
+}
+
+fn create_new(path: &Path) -> io::Result<fs::File> {
     fault::at(Spot::Create)?;
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
-    fault::write_all(&mut file, bytes)?;
+    fs::OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+fn set_mode(file: &fs::File, bits: u32) -> io::Result<()> {
     fault::at(Spot::Mode)?;
     #[cfg(unix)]
     {
@@ -177,8 +319,8 @@ fn write_new(path: &Path, bytes: &[u8], bits: u32) -> io::Result<fs::File> {
         file.set_permissions(fs::Permissions::from_mode(bits))?;
     }
     #[cfg(not(unix))]
-    let _ = bits;
-    Ok(file)
+    let _ = (file, bits);
+    Ok(())
 }
 
 fn finish_folder(path: &Path, access: Access) -> io::Result<()> {
@@ -207,84 +349,157 @@ impl Access {
     }
 }
 
-struct Walk<'a> {
-    root: &'a Path,
-    reading: Reading,
-    tree: BundleTree,
-    budget: Budget,
-    twins: TwinGuard,
+/// Members of a folder by path, and whether each is a folder.
+type Entries = BTreeMap<String, bool>;
+
+/// Lists what lies below `root`, regular files and folders only.
+fn list(root: &Path) -> Result<Entries, TreeRefusal> {
+    require_folder(root)?;
+    let mut budget = Budget::hashing(0);
+    let mut entries = Entries::new();
+    let mut open = vec![String::new()];
+    while let Some(folder) = open.pop() {
+        for name in names(&join(root, &folder))? {
+            let relative = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+            let path = join(root, &relative);
+            let kind = fs::symlink_metadata(&path)
+                .map_err(|error| TreeRefusal::unreadable(&path, &error))?
+                .file_type();
+            refuse_kind(&path, kind)?;
+            budget.add_dir().map_err(|over| TreeRefusal::new("too-many-entries", &path, over.to_string()))?;
+            if kind.is_dir() {
+                open.push(relative.clone());
+            }
+            entries.insert(relative, kind.is_dir());
+        }
+    }
+    Ok(entries)
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, relative: &str) -> Result<(), TreeRefusal> {
-        let here = self.path(relative);
-        let listing =
-            fs::read_dir(&here).map_err(|error| TreeRefusal::new("unreadable", &here, error.to_string()))?;
-        let mut names = Vec::new();
-        for entry in listing {
-            let entry = entry.map_err(|error| TreeRefusal::new("unreadable", &here, error.to_string()))?;
-            let name = entry.file_name();
-            let path = entry.path();
-            let Some(name) = name.to_str().map(ToOwned::to_owned) else {
-                return Err(TreeRefusal::new("name", &path, "the name is not UTF-8"));
-            };
-            names.push(name);
-        }
-        names.sort();
-        for name in names {
-            let relative = if relative.is_empty() { name } else { format!("{relative}/{name}") };
-            self.member(&relative)?;
-        }
-        Ok(())
+/// Refuses what is no folder of its own.
+pub(super) fn require_folder(root: &Path) -> Result<(), TreeRefusal> {
+    let metadata =
+        fs::symlink_metadata(root).map_err(|error| TreeRefusal::new("missing", root, error.to_string()))?;
+    if metadata.file_type().is_symlink() {
+        return Err(TreeRefusal::new("symlink", root, "the bundle folder is a symlink"));
     }
+    if !metadata.is_dir() {
+        return Err(TreeRefusal::new("not-a-folder", root, "not a folder"));
+    }
+    Ok(())
+}
 
-    fn member(&mut self, relative: &str) -> Result<(), TreeRefusal> {
-        let path = self.path(relative);
-        let kind = fs::symlink_metadata(&path)
-            .map_err(|error| TreeRefusal::new("unreadable", &path, error.to_string()))?
-            .file_type();
-        if self.reading == Reading::Source {
-            if left_out(relative) {
-                return Ok(());
-            }
-            let member = check_member(relative.as_bytes())
-                .map_err(|refusal| TreeRefusal::new("name", &path, refusal.to_string()))?;
-            self.twins
-                .add(&member, kind.is_dir())
-                .map_err(|refusal| TreeRefusal::new("twin", &path, refusal.to_string()))?;
+/// The names in a folder, in order.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, TreeRefusal> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| TreeRefusal::unreadable(folder, &error))? {
+        let entry = entry.map_err(|error| TreeRefusal::unreadable(folder, &error))?;
+        let name = entry.file_name().into_string();
+        names.push(name.map_err(|_| TreeRefusal::new("name", &entry.path(), "the name is not UTF-8"))?);
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Everything that is neither a regular file nor a folder.
+pub(super) fn refuse_kind(path: &Path, kind: fs::FileType) -> Result<(), TreeRefusal> {
+    if kind.is_symlink() {
+        return Err(TreeRefusal::new("symlink", path, "symlinks are not allowed in a bundle"));
+    }
+    if !kind.is_dir() && !kind.is_file() {
+        let reason = "only regular files and folders are allowed in a bundle";
+        return Err(TreeRefusal::new("non-regular", path, reason));
+    }
+    Ok(())
+}
+
+pub(super) fn join(root: &Path, relative: &str) -> PathBuf {
+    if relative.is_empty() { root.to_owned() } else { root.join(relative) }
+}
+
+/// What comes by when a folder is hashed.
+enum Part<'a> {
+    Folder(&'a str),
+    /// A file begins.
+    File {
+        path: &'a str,
+        executable: bool,
+    },
+    /// Bytes of the file that began last.
+    Bytes(&'a [u8]),
+    /// It ends.
+    End {
+        path: &'a str,
+        bytes: u64,
+        executable: bool,
+    },
+}
+
+/// Why hashing ended early.
+#[derive(Debug, thiserror::Error)]
+enum VisitFailure {
+    #[error(transparent)]
+    Refused(#[from] TreeRefusal),
+    /// Of whoever looks on.
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+}
+
+impl From<VisitFailure> for io::Error {
+    fn from(failure: VisitFailure) -> Self {
+        match failure {
+            VisitFailure::Refused(refusal) => Self::other(refusal),
+            VisitFailure::Disk(error) => error,
         }
-        if kind.is_symlink() {
-            return Err(TreeRefusal::new("symlink", &path, "symlinks are not allowed in a bundle"));
+    }
+}
+
+impl From<VisitFailure> for TreeRefusal {
+    fn from(failure: VisitFailure) -> Self {
+        match failure {
+            VisitFailure::Refused(refusal) => refusal,
+            VisitFailure::Disk(error) => Self::disk(Path::new(""), &error),
         }
-        if kind.is_dir() {
-            self.budget
-                .add_dir()
-                .map_err(|over| TreeRefusal::new("too-many-entries", &path, over.to_string()))?;
-            self.tree.folders.insert(relative.to_owned());
-            return self.folder(relative);
+    }
+}
+
+/// Reads everything once, in the order of the content hash, and shows it to `look`.
+fn visit(
+    root: &Path,
+    entries: &Entries,
+    max_bytes: u64,
+    look: &mut dyn FnMut(Part<'_>) -> io::Result<()>,
+) -> Result<ContentHash, VisitFailure> {
+    let mut budget = Budget::hashing(max_bytes);
+    let mut hasher = ContentHasher::new(entries.len() as u64);
+    let mut buffer = vec![0; CHUNK];
+    for (relative, is_folder) in entries {
+        if *is_folder {
+            hasher.directory(relative.as_bytes());
+            look(Part::Folder(relative))?;
+            continue;
         }
-        if !kind.is_file() {
-            return Err(TreeRefusal::new(
-                "non-regular",
-                &path,
-                "only regular files and folders are allowed in a bundle",
-            ));
-        }
-        let room = self.budget.max_bytes.saturating_sub(self.budget.bytes());
-        let (bytes, metadata) = bounded_read::read_no_follow(&path, room)
+        let path = join(root, relative);
+        let (file, metadata) = bounded_read::open_regular(&path)
             .map_err(|failure| TreeRefusal::new(failure.code(), &path, failure.to_string()))?;
-        self.budget
-            .add_file(bytes.len() as u64)
-            .map_err(|over| TreeRefusal::new("too-large", &path, over.to_string()))?;
-        self.tree
-            .files
-            .insert(relative.to_owned(), BundleFile { bytes, executable: is_executable(&metadata) });
-        Ok(())
+        let (bytes, executable) = (metadata.len(), is_executable(&metadata));
+        budget.add_bytes(bytes).map_err(|over| TreeRefusal::new("too-large", &path, over.to_string()))?;
+        hasher.file(relative.as_bytes(), bytes);
+        look(Part::File { path: relative, executable })?;
+        // One byte more than there were: a file that grows is noticed, and has an end.
+        let mut content = file.take(bytes + 1);
+        loop {
+            let count = content.read(&mut buffer).map_err(|error| TreeRefusal::unreadable(&path, &error))?;
+            if count == 0 {
+                break;
+            }
+            hasher.write(&buffer[..count]);
+            look(Part::Bytes(&buffer[..count]))?;
+        }
+        look(Part::End { path: relative, bytes, executable })?;
     }
-
-    fn path(&self, relative: &str) -> PathBuf {
-        if relative.is_empty() { self.root.to_owned() } else { self.root.join(relative) }
-    }
+    let found = hasher.finish();
+    Ok(found.map_err(|mismatch| TreeRefusal::new("changed", root, mismatch.to_string()))?)
 }
 
 /// Version control data and interpreter caches of the author never become part of a bundle: they are not
@@ -294,13 +509,13 @@ pub(super) fn left_out(relative: &str) -> bool {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &fs::Metadata) -> bool {
+pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     metadata.permissions().mode() & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
+pub(super) fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
@@ -325,7 +540,7 @@ pub(crate) struct SourceStamps {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// Looks at everything in the source folder `root` that [`Reading::Source`] would read, at most `limit` entries. Links
+/// Looks at everything in the source folder `root` that would be staged, at most `limit` entries. Links
 /// are not followed.
 pub(crate) fn source_stamps(root: &Path, limit: usize) -> SourceStamps {
     let mut seen = SourceStamps::default();

@@ -5,4 +5,5 @@ pub(crate) mod bounded_read;
 pub(crate) mod bundle_survey;
 pub(crate) mod bundle_tree;
 pub(crate) mod fault;
+pub(crate) mod staging;
 pub(crate) mod stamp;

@@ -3,11 +3,9 @@
 use gsdd_core::compose::{ConsentVerdict, Scope};
 use gsdd_core::ledger::Entry;
 use gsdd_core::source::compat::compare_cores;
-use gsdd_core::trust::{
-    ContentHash, ExecutableState, FileFact, FileFacts, ReaskReason, UpdateFacts, reasons_to_ask_again, sha256,
-};
+use gsdd_core::trust::{ContentHash, ExecutableState, ReaskReason, UpdateFacts, reasons_to_ask_again};
 
-use super::stage::Staged;
+use super::stage::{Staged, facts_of};
 use crate::engine::Snapshot;
 use crate::fs::bundle_tree::BundleTree;
 use crate::store::{OwnState, Taken};
@@ -46,13 +44,7 @@ pub(super) fn reasons(
     installed_is_agreed: bool,
 ) -> Vec<String> {
     let Some(installed) = installed else { return Vec::new() };
-    let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
-    let facts = FileFacts {
-        files: installed.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect(),
-    };
-    let manifest =
-        installed.file("capability.json").and_then(|file| gsdd_core::json::parse_lenient(&file.bytes));
-    let before = ExecutableState::of(&manifest.unwrap_or_default(), &facts);
+    let before = ExecutableState::of(&installed.manifest().unwrap_or_default(), &facts_of(installed));
     let after = ExecutableState::of(&staged.manifest.raw, &staged.facts);
     let facts = UpdateFacts {
         old_is_approved: installed_is_agreed,

@@ -100,12 +100,15 @@ fn seen(
     tree: &BundleTree,
     (source, taken_from, notes): (String, TakenFrom, Vec<String>),
 ) -> Inspected {
-    let bytes = tree.file("capability.json").map(|file| file.bytes.as_slice());
-    let manifest = bytes.and_then(json::parse_lenient).unwrap_or(Value::Null);
+    let bytes = tree.bytes("capability.json");
+    let manifest = bytes.as_ref().ok().and_then(|bytes| json::parse_lenient(bytes)).unwrap_or(Value::Null);
     let declared = manifest.get("id").and_then(Value::as_str).unwrap_or_default();
-    let problems = match bytes {
-        None => vec!["there is no capability.json at the root".to_owned()],
-        Some(bytes) => assess(declared, bytes, engine.base().contract())
+    let problems = match &bytes {
+        Err(refusal) if refusal.code == "missing" => {
+            vec!["there is no capability.json at the root".to_owned()]
+        }
+        Err(refusal) => vec![format!("capability.json: {}", refusal.reason)],
+        Ok(bytes) => assess(declared, bytes, engine.base().contract())
             .problems
             .iter()
             .map(|problem| format!("{}: {}", problem.rule.as_str(), shown(&problem.message)))
@@ -124,7 +127,7 @@ fn seen(
         content_hash: content_hash.as_str().to_owned(),
         signature,
         files: tree.files.len() as u64,
-        bytes: tree.files.values().map(|file| file.bytes.len() as u64).sum(),
+        bytes: tree.total_bytes(),
         manifest,
         source,
         taken_from,
@@ -143,7 +146,7 @@ pub(crate) struct Disclosed {
 
 /// Discloses a content that is not about to be installed.
 pub(crate) fn disclosed(snapshot: &Snapshot, tree: &BundleTree, full: bool) -> Disclosed {
-    let manifest = tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+    let manifest = tree.manifest();
     let mut disclosure = Disclosure::collect(&manifest.unwrap_or_default());
     disclosure.add_documents(tree.files.keys().map(String::as_str));
     disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());

@@ -7,6 +7,7 @@
 
 use gsd_proto::api::capability::NotWired;
 use gsd_proto::{Code, WireError};
+use gsdd_core::bundle::budget::MOST_BYTES;
 use gsdd_core::compose::Scope;
 use gsdd_core::ledger::{Entry, MAX_SHARED, SharedEdit};
 use gsdd_core::lifecycle::{FileBytes, OUR_RECORDS, Plan, Step, Verb};
@@ -21,9 +22,9 @@ use super::stage::Staged;
 use super::steps::{Builder, is_launcher_lost};
 use super::stops::{Stop, stops};
 use super::wiring::{self, WiringPlan};
-use super::{from_ledger, from_state, past, permitted, produced, targets};
+use super::{compare, from_ledger, from_state, from_tree, past, permitted, produced, targets};
 use crate::engine::{Engine, Snapshot};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
 use crate::store::{Linked, OwnState, Taken, TargetKey, clock, shared_files};
 
 /// A plan, and what it achieves.
@@ -81,8 +82,8 @@ pub(crate) fn plan_install(
     let wirings = plan_targets(engine, staged, &mut state, &shared)?;
     let (wired, not_wired) = achieved(&wirings, staged);
     let live = staged.root.bundle(&staged.id);
-    let installed = BundleTree::read(&live, Reading::Installed).ok();
-    let same_content = installed.as_ref().is_some_and(|tree| tree.content_hash() == staged.content_hash);
+    let installed = BundleTree::read(&live, MOST_BYTES).ok();
+    let same_content = installed.as_ref().is_some_and(|tree| *tree.content_hash() == staged.content_hash);
     let came_back = staged.restores.as_ref().is_some_and(|past| past.taken.covers(&staged.content_hash));
     let before = before_state.taken(&staged.root.dir, staged.id.as_str());
     let agreed = match &staged.linked {
@@ -103,7 +104,7 @@ pub(crate) fn plan_install(
     };
     let installed_is_agreed = installed
         .as_ref()
-        .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, &tree.content_hash()));
+        .is_some_and(|tree| is_agreed(snapshot, &before_state, staged, tree.content_hash()));
     let requires_consent = (staged.disclosure.has_executable() || staged.linked.is_some()) && !agreed;
     let reasons = if requires_consent {
         let mut reasons = reasons(installed.as_ref(), staged, old.as_ref(), installed_is_agreed);
@@ -127,7 +128,7 @@ pub(crate) fn plan_install(
     };
     let unchanged_entry = old.as_ref().map(Entry::to_value) == Some(entry.to_value());
     let no_wiring = wirings.iter().all(|wiring| wiring.files.is_empty() && wiring.documents.is_empty());
-    let stored = engine.objects().load(staged.content_hash.as_str()).is_ok();
+    let stored = engine.objects().verify(staged.content_hash.as_str()).is_ok();
     let as_it_should_be = agreed_or_inert(agreed, staged)
         && stored
         && !is_launcher_lost(engine, &state)
@@ -227,7 +228,7 @@ fn differs(
         .taken(&staged.root.dir, staged.id.as_str())
         .and_then(|taken| engine.objects().load(&taken.content_hash).ok());
     let before = agreed.as_ref().or(installed)?;
-    let changes = Changes::between(&before.compared(), &staged.tree.compared());
+    let changes = compare::changes(before, &staged.tree);
     (!changes.is_empty()).then_some(changes)
 }
 
@@ -312,7 +313,7 @@ fn plan_targets(
         engine.places(),
         project_root,
     )?;
-    let produced = produced(&staged.manifest, &staged.tree);
+    let produced = produced(&staged.manifest, &staged.tree).map_err(|refusal| from_tree(&refusal))?;
     refuse_twice(staged, shared, &hosts)?;
     let mut wirings = Vec::new();
     let mut conflicts = Vec::new();

@@ -17,7 +17,8 @@ use serde_json::Map;
 use super::stage::{StageRequest, Staged};
 use super::{from_tree, targets};
 use crate::engine::Engine;
-use crate::fs::bundle_tree::{BundleTree, Reading, TreeRefusal};
+use crate::fs::bundle_tree::{BundleTree, TreeRefusal};
+use crate::fs::staging::{Room, stage_folder};
 use crate::store::{Linked, ScopeRoot, Taken};
 
 /// Refuses a link where it would be somebody else's.
@@ -121,11 +122,11 @@ pub(crate) fn ctx_of(linked: &Linked, root: &ScopeRoot) -> Context {
     }
 }
 
-/// Reads the folder as it is now.
+/// Stages the folder as it is now.
 ///
 /// # Errors
 /// It is gone, leads somewhere else than when it was linked, or can't be a bundle.
-pub(super) fn read(linked: &Linked) -> Result<BundleTree, WireError> {
+pub(super) fn read(linked: &Linked, room: &Room) -> Result<BundleTree, WireError> {
     match std::fs::canonicalize(&linked.path) {
         Ok(real) if real != linked.real => Err(from_tree(&TreeRefusal::new(
             "symlink",
@@ -136,7 +137,7 @@ pub(super) fn read(linked: &Linked) -> Result<BundleTree, WireError> {
             Err(WireError::new(Code::NotFound, "the folder is gone").at_file(&linked.path))
         }
         // Anything else is told by reading it.
-        _ => BundleTree::read(&linked.path, Reading::Source).map_err(|refusal| from_tree(&refusal)),
+        _ => stage_folder(&linked.path, room).map_err(|refusal| from_tree(&refusal)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Install, remove, sweep: gathers facts, asks the core, makes plans, has them carried out.
 
 mod agreement;
+mod compare;
 mod garbage;
 mod inspect;
 mod install;
@@ -30,7 +31,7 @@ mod wiring;
 pub(crate) use inspect::{InspectWish, Inspected, disclosed, inspect};
 pub(crate) use install::{Prepared, plan_install};
 pub(crate) use link::ctx_of;
-pub(crate) use obtain::{asking, caller};
+pub(crate) use obtain::{asking, caller, max_bytes};
 pub(crate) use outdated::{OutdatedRow, OutdatedWish, outdated};
 pub(crate) use past::to_go_back_to;
 pub(crate) use permitted::{judge_removal, judge_unattended, missing_required, resting};

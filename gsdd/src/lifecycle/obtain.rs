@@ -4,7 +4,6 @@ use std::path::Path;
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
-use gsdd_core::json;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::source::integrity::{PinRefusal, read_pin};
 use gsdd_core::source::{Pin, SourceSpec};
@@ -17,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use super::stage::StageRequest;
 use super::{from_state, from_tree};
 use crate::engine::Engine;
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
+use crate::fs::staging::Room;
 use crate::source::{self, Caller, Fetched, KnownKeys, watch::Watch};
 use crate::store::{OwnState, Past, ScopeRoot, TakenFrom};
 use crate::user_config;
@@ -104,7 +104,7 @@ pub(crate) fn asking<'a>(
 ) -> Caller<'a> {
     let workspace = engine.places().state.join("fetch");
     let config_file = user_config::path(ctx, &engine.places().user_home);
-    Caller::new(ctx, workspace, Watch::new(cancel))
+    Caller::new(ctx, workspace, room(engine, ctx), Watch::new(cancel))
         .at_home(engine.base().gsd_version(), config_file)
         .judged_by(engine.policy(ctx, project_root))
 }
@@ -125,6 +125,16 @@ pub(super) fn known_keys(state: &OwnState, root: &Path, config: &UserConfig) -> 
     }
 }
 
+/// Where bundles are staged for `ctx`, and how much its person allows.
+pub(super) fn room(engine: &Engine, ctx: &Context) -> Room {
+    Room { objects: engine.places().objects(), max_bytes: max_bytes(engine, ctx) }
+}
+
+/// Most content of a bundle that the person of `ctx` allows, in bytes.
+pub(crate) fn max_bytes(engine: &Engine, ctx: &Context) -> u64 {
+    user_config::read(&user_config::path(ctx, &engine.places().user_home)).max_bundle_bytes()
+}
+
 /// Where a source has several versions and the one it gave does not run here, the one that its author names for this
 /// level instead. What is given back in any case is judged like everything else.
 ///
@@ -133,7 +143,7 @@ fn that_runs_here(spec: &SourceSpec, first: Fetched, caller: &Caller<'_>) -> Res
     let mut tried = Vec::new();
     let mut fetched = first;
     while tried.len() < MAX_DOWNGRADES && !caller.is_pinned() {
-        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let manifest = fetched.tree.manifest();
         let Some(manifest) = manifest else { break };
         let verdict = judge_engines(&manifest, |range| caller.runs(range));
         let EngineVerdict::Incompatible { range, downgrade_to: Some(other) } = verdict else { break };
@@ -168,7 +178,7 @@ pub(crate) fn in_place(
     project_root: &Path,
 ) -> Result<BundleTree, WireError> {
     judge_recorded(engine, ctx, recorded, project_root)?;
-    BundleTree::read(live, Reading::Installed).map_err(|refusal| from_tree(&refusal))
+    BundleTree::read(live, max_bytes(engine, ctx)).map_err(|refusal| from_tree(&refusal))
 }
 
 /// Whether the policy lets what is here already come from where it was recorded to come from. Records may be forged

@@ -11,8 +11,9 @@ use gsdd_core::runtime::WiringScope;
 
 use super::{produced, targets, wiring};
 use crate::engine::{Engine, Snapshot};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
 use crate::store::{OwnState, ScopeRoot, TargetKey, WiringTarget, shared_files};
+use gsdd_core::bundle::budget::MOST_BYTES;
 
 /// Adds to `state` what is found in hosts that it has no record of for `root`, for all capabilities installed there: a
 /// registration that another one needs is then known to be needed.
@@ -46,8 +47,9 @@ pub(super) fn presume(
         let of_root = snapshot.overlays.iter().filter(|overlay| overlay.root == root.dir);
         for overlay in of_root.filter(|overlay| recorded.iter().any(|entry| is(entry, &overlay.dir_name))) {
             let Some(manifest) = &overlay.manifest else { continue };
-            let Ok(tree) = BundleTree::read(Path::new(&overlay.bundle), Reading::Installed) else { continue };
-            let placement = projection::place(descriptor, scope, &places, &produced(manifest, &tree));
+            let Ok(tree) = BundleTree::read(Path::new(&overlay.bundle), MOST_BYTES) else { continue };
+            let Ok(produced) = produced(manifest, &tree) else { continue };
+            let placement = projection::place(descriptor, scope, &places, &produced);
             let found = wiring::found(&placement, &overlay.dir_name, descriptor);
             if !found.is_empty() {
                 // A folder with the mark of a capability is that capability's alone.

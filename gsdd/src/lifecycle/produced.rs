@@ -7,10 +7,24 @@ use gsdd_core::projection::{Produced, ProducedFile, ProducedHook, ProducedServer
 use gsdd_core::text::shown;
 use serde_json::{Map, Value};
 
-use crate::fs::bundle_tree::BundleTree;
+use crate::fs::bundle_tree::{BundleFile, BundleTree, TreeRefusal};
+
+/// Most bytes of all files that are copied into hosts: they are planned, and so held in memory.
+const MAX_COPIED: u64 = 16 * 1024 * 1024;
 
 /// Collects what `manifest` declares and `tree` contains.
-pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Produced {
+///
+/// # Errors
+/// A file that is copied into hosts has other bytes than those that were judged, or is larger than one may be.
+pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Result<Produced, TreeRefusal> {
+    let mut room = MAX_COPIED;
+    let mut copied = |path: &str, file: &BundleFile| {
+        room = room.checked_sub(file.bytes).ok_or_else(|| {
+            let reason = format!("skills, agents and commands have more than {MAX_COPIED} bytes together");
+            TreeRefusal::new("host-files-too-large", &tree.root().join(path), reason)
+        })?;
+        tree.bytes(path)
+    };
     let mut produced = Produced {
         id: manifest.id.to_string(),
         title: manifest.title.clone(),
@@ -31,12 +45,14 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Produced {
             .files
             .range(folder.clone()..)
             .take_while(|(path, _)| path.starts_with(&folder))
-            .map(|(path, file)| ProducedFile {
-                path: path[folder.len()..].to_owned(),
-                bytes: file.bytes.clone(),
-                executable: file.executable,
+            .map(|(path, file)| {
+                Ok(ProducedFile {
+                    path: path[folder.len()..].to_owned(),
+                    bytes: copied(path, file)?,
+                    executable: file.executable,
+                })
             })
-            .collect();
+            .collect::<Result<_, TreeRefusal>>()?;
         if files.iter().any(|file| file.path == "SKILL.md") {
             produced.skills.insert(stem.clone(), files);
         } else {
@@ -44,15 +60,17 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Produced {
         }
     }
     for stem in &manifest.agents {
-        match tree.file(&format!("agents/{stem}.md")) {
+        let path = format!("agents/{stem}.md");
+        match tree.file(&path) {
             Some(file) => {
-                produced.agents.insert(stem.clone(), file.bytes.clone());
+                produced.agents.insert(stem.clone(), copied(&path, file)?);
             }
             None => produced.absent.push(format!("agent {} (agents/{}.md)", shown(stem), shown(stem))),
         }
     }
     for command in &manifest.commands {
-        let document = tree.file(&format!("commands/{}.md", command.family)).map(|file| file.bytes.clone());
+        let path = format!("commands/{}.md", command.family);
+        let document = tree.file(&path).map(|file| copied(&path, file)).transpose()?;
         produced.commands.insert(command.family.clone(), document);
     }
     produced.servers = servers(&manifest.raw)
@@ -62,7 +80,7 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Produced {
             ProducedServer { name, config: Value::Object(config), local }
         })
         .collect();
-    produced
+    Ok(produced)
 }
 
 /// Declared servers, in both shapes that authors use: an object by name, or a list of named items.

@@ -6,16 +6,20 @@ use gsd_proto::{Code, WireError};
 
 use crate::apply::ApplyFailure;
 use crate::fs::bundle_tree::TreeRefusal;
+use crate::source::{raise_limit, staging_failed};
 use crate::store::shared_files::LedgerFailure;
 
 /// A bundle that can't be read.
 pub(crate) fn from_tree(refusal: &TreeRefusal) -> WireError {
+    if refusal.code == TreeRefusal::DISK {
+        return staging_failed(&refusal.path, &refusal.reason);
+    }
     let mut error =
         WireError::new(Code::Internal, format!("this folder is not a usable bundle: {}", refusal.reason))
             .at_file(&refusal.path);
     error.code = format!("bundle.{}", refusal.code).into();
     error.exit = 2;
-    error
+    raise_limit(error)
 }
 
 /// A plan that was not carried out.

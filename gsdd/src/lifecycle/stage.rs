@@ -1,6 +1,6 @@
 //! Staging: a bundle is fetched and judged, and nothing is active.
 //!
-//! The whole bundle stays in memory: what is shown, hashed, agreed to and written are the same bytes (T40, T41).
+//! The bundle lies in a private folder: what is shown, hashed, agreed to and written are the same bytes (T40, T41).
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -10,24 +10,26 @@ use std::time::{Duration, Instant};
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::{
-    Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead, Scope, check_install,
+    Candidate, ConsentVerdict, FragmentRead, LedgerState, Lookalike, ManifestRead, Scope, check_install,
+    lookalikes,
 };
 use gsdd_core::ids::{self, CapabilityId};
 use gsdd_core::json;
 use gsdd_core::manifest::{Manifest, Problem, assess};
+use gsdd_core::registry::Base;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{
     ContentHash, Disclosure, FileFact, FileFacts, VerificationLevel, consent_digest, destination_digest,
-    disclosure_signature, link_digest, sha256,
+    disclosure_signature, link_digest, sha256_text,
 };
 use gsdd_core::version::EngineRange;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{link, obtain};
+use super::{from_tree, link, obtain};
 use crate::engine::{Engine, Snapshot};
-use crate::fs::bundle_tree::BundleTree;
+use crate::fs::bundle_tree::{BundleFile, BundleTree};
 use crate::source::Fetched;
 use crate::store::{Linked, Past, ScopeRoot, TakenFrom, level_of};
 
@@ -184,7 +186,7 @@ pub(crate) fn stage(
             (tree, recorded, Some(from), notes)
         }
         Origin::Linked(followed) => {
-            let tree = link::read(followed)?;
+            let tree = link::read(followed, &obtain::room(engine, request.ctx))?;
             let content = Some(tree.content_hash().as_str().to_owned());
             let recorded = followed.path.to_string_lossy().into_owned();
             linked = Some(followed.clone());
@@ -218,7 +220,8 @@ pub(crate) fn stage(
     disclosure.add_documents(tree.files.keys().map(String::as_str));
     disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
     refuse_missing_files(&id, &disclosure, &tree)?;
-    let content_hash = tree.content_hash();
+    let content_hash = tree.content_hash().clone();
+    tree.begin_to_seal();
     let signature = disclosure_signature(&manifest.raw);
     let content_digest = digest_of(&tree, &facts);
     let destination = destination_of(&disclosure);
@@ -267,14 +270,17 @@ fn judge_manifest(
     expected: Option<&CapabilityId>,
 ) -> Result<(CapabilityId, Arc<Manifest>, Vec<String>), WireError> {
     let base = engine.base();
-    let file = tree.file("capability.json").ok_or_else(|| {
-        WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
-            .with_fix(
-                "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
-                &[],
-            )
+    let bytes = tree.bytes("capability.json").map_err(|refusal| match refusal.code {
+        "missing" => {
+            WireError::new(Code::ManifestInvalid, "there is no capability.json at the root of this source")
+                .with_fix(
+                    "point at the folder that holds it; for git: https://host/repo.git//path/in/repo#TAG",
+                    &[],
+                )
+        }
+        _ => from_tree(&refusal),
     })?;
-    let declared = json::parse_lenient(&file.bytes);
+    let declared = json::parse_lenient(&bytes);
     let declared =
         declared.as_ref().and_then(|value| value.get("id")).and_then(Value::as_str).unwrap_or_default();
     // A manifest that names no id is broken, which is told below.
@@ -287,7 +293,7 @@ fn judge_manifest(
         .with_fix("remove the one and install the other", &["gsdctl", "remove", expected.as_str()]));
     }
     // The folder is named after the id, so the rule that both agree can't fail here; every other rule can.
-    let assessed = assess(declared, &file.bytes, base.contract());
+    let assessed = assess(declared, &bytes, base.contract());
     let Some(manifest) = assessed.manifest.clone().filter(|_| assessed.problems.is_empty()) else {
         return Err(invalid(&assessed.problems, "capability.json"));
     };
@@ -306,6 +312,7 @@ fn judge_manifest(
         )
         .with_fix("ask the author to rename the capability", &[]));
     }
+    refuse_lookalikes(base, &manifest)?;
     let satisfies =
         |range: &str| EngineRange::parse(range).is_ok_and(|range| range.satisfies(base.gsd_version()));
     if let EngineVerdict::Incompatible { range, downgrade_to } = judge_engines(&manifest.raw, satisfies) {
@@ -363,13 +370,28 @@ fn judge_manifest(
     Ok((id, manifest, warnings))
 }
 
+/// A name that a person takes for a shipped one is somebody else's trust.
+fn refuse_lookalikes(base: &Base, manifest: &Manifest) -> Result<(), WireError> {
+    let found = lookalikes(base, manifest);
+    let Some(first) = found.first() else { return Ok(()) };
+    let told = |one: &Lookalike| {
+        format!("the {} {} looks like {}, which is shipped", one.what, shown(&one.name), one.shipped)
+    };
+    let error = WireError::new(Code::ComposeCollision, told(first))
+        .at_file("capability.json")
+        .with_fix("ask the author for another name", &[]);
+    Err(found.iter().skip(1).fold(error, |error, one| error.caused_by(told(one))))
+}
+
 fn fragment(tree: &BundleTree, path: &str) -> FragmentRead {
-    match tree.file(path.strip_prefix("./").unwrap_or(path)) {
-        None => FragmentRead::Refused("the bundle does not contain it".to_owned()),
-        Some(file) => match std::str::from_utf8(&file.bytes) {
-            Ok(text) => FragmentRead::Text(text.into()),
-            Err(_) => FragmentRead::Refused("it is not UTF-8 text".to_owned()),
-        },
+    let path = path.strip_prefix("./").unwrap_or(path);
+    match tree.bytes(path).map(String::from_utf8) {
+        Ok(Ok(text)) => FragmentRead::Text(text.into()),
+        Ok(Err(_)) => FragmentRead::Refused("it is not UTF-8 text".to_owned()),
+        Err(_) if tree.file(path).is_none() => {
+            FragmentRead::Refused("the bundle does not contain it".to_owned())
+        }
+        Err(refusal) => FragmentRead::Refused(refusal.reason),
     }
 }
 
@@ -403,8 +425,8 @@ fn invalid(problems: &[Problem], file: &str) -> WireError {
 }
 
 pub(crate) fn facts_of(tree: &BundleTree) -> FileFacts {
-    let fact = |bytes: &[u8]| FileFact { digest: sha256(bytes), bytes: bytes.len() as u64 };
-    FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(&file.bytes))).collect() }
+    let fact = |file: &BundleFile| FileFact { digest: sha256_text(&file.sha256), bytes: file.bytes };
+    FileFacts { files: tree.files.iter().map(|(path, file)| (path.clone(), fact(file))).collect() }
 }
 
 /// What an agreement names: a content, and what may differ while the content is the same.
@@ -433,8 +455,8 @@ pub(crate) fn destination_of(disclosure: &Disclosure) -> Option<String> {
 
 /// What an agreement to `tree` names.
 pub(crate) fn digest_of(tree: &BundleTree, facts: &FileFacts) -> String {
-    let manifest = tree.file("capability.json").map(|file| file.bytes.as_slice());
-    consent_digest(manifest, facts, tree.folders.iter().map(String::as_str))
+    let manifest = tree.bytes("capability.json").ok();
+    consent_digest(manifest.as_deref(), facts, tree.folders.iter().map(String::as_str))
 }
 
 /// A declared script that is not there would fail on each tool call.

@@ -10,10 +10,11 @@ use gsd_proto::Context;
 use super::garbage;
 use crate::apply::{self, Tools};
 use crate::engine::Engine;
+use crate::fs::staging::UNFINISHED;
 use crate::store::{Objects, OwnState, UpstreamLock, clock};
 
-/// Age from which a staging folder belongs to nobody any more.
-const ABANDONED: Duration = Duration::from_secs(10 * 60);
+/// Age from which a staging folder belongs to nobody any more: longer than one waits for its commit.
+const ABANDONED: Duration = Duration::from_secs(30 * 60);
 
 /// Mask of files that are put back when nobody asks.
 const DEFAULT_UMASK: u32 = 0o022;
@@ -40,7 +41,9 @@ pub(crate) fn sweep(engine: &Engine) -> Vec<String> {
 pub(crate) fn tidy(engine: &Engine) -> Vec<String> {
     let mut done = Vec::new();
     for folder in [engine.places().objects(), engine.places().state.join("fetch")] {
-        done.extend(sweep_abandoned(&folder, |name| name.starts_with(".new-") || name.starts_with("git-")));
+        done.extend(sweep_abandoned(&folder, |name| {
+            name.starts_with(UNFINISHED) || name.starts_with("git-")
+        }));
     }
     done.extend(garbage::collect(engine));
     done.extend(repoint_launcher(engine));

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use gsd_proto::{Context, Fix, WireError};
+use gsdd_core::bundle::budget::MOST_BYTES;
 use gsdd_core::compose::Scope;
 use gsdd_core::ledger::reconcile::Finding;
 use gsdd_core::ledger::{Entry, Ledger};
@@ -13,13 +14,14 @@ use gsdd_core::lifecycle::Step;
 use gsdd_core::projection::{self, Placement, shared_file_of};
 use gsdd_core::runtime::{Descriptor, WiringScope};
 use gsdd_core::text::shown;
-use gsdd_core::trust::{ChangeKind, Changes, sha256};
+use gsdd_core::trust::{ChangeKind, sha256};
 
+use super::compare::changes;
 use super::reconcile::{Judged, describe};
 use super::{produced, targets, wiring};
 use crate::engine::{Engine, Snapshot};
 use crate::fs::bounded_read::{self, MAX_FILE};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
 use crate::store::{OwnState, ScopeRoot, TargetKey, WiringTarget, shared_files};
 
 /// Something that is not as recorded, or worth knowing.
@@ -97,7 +99,7 @@ pub(crate) fn verify(
             continue;
         }
         let agreed = agreed_content(snapshot, root, id);
-        let tree = match BundleTree::read(&live, Reading::Installed) {
+        let tree = match BundleTree::read(&live, MOST_BYTES) {
             Ok(tree) => tree,
             Err(refusal) => {
                 checks.push(
@@ -211,8 +213,7 @@ fn content(
     if tree.content_hash().as_str() == agreed {
         return checks;
     }
-    let changes =
-        stored.map(|stored| Changes::between(&stored.compared(), &tree.compared())).unwrap_or_default();
+    let changes = stored.map(|stored| changes(&stored, tree)).unwrap_or_default();
     let files = changes.executable.iter().chain(&changes.instructing).chain(&changes.other);
     let mut differing = 0;
     for file in files {
@@ -258,7 +259,10 @@ fn registrations(
         Scope::Global | Scope::FirstParty => WiringScope::Global,
     };
     let project_root = (scope == WiringScope::Project).then_some(root.dir.as_path());
-    let produced = produced(manifest, tree);
+    let produced = match produced(manifest, tree) {
+        Ok(produced) => produced,
+        Err(refusal) => return vec![Check::new(Some(id), "bundle-unreadable", refusal.to_string())],
+    };
     let mut checks = Vec::new();
     for target in wired_in(&snapshot.own, root, id) {
         let shared = shared_file_of(&target.runtime).and_then(|file| {

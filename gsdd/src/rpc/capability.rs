@@ -151,12 +151,20 @@ async fn commit(app: Arc<App>, params: CommitParams) -> Result<Outcome, WireErro
         app.engine.audit_refusal(&staged.ctx, staged.id.as_str(), &staged.source, error);
     };
     let accepted = Accepted { signer: params.accept_signer, level: params.accept_level };
-    let done = app
-        .engine
-        .commit(Arc::clone(&staged), params.consent.clone(), accepted)
-        .await
-        .inspect_err(refused)?;
-    app.tickets.drop(&params.ticket);
+    let done =
+        app.engine.commit(Arc::clone(&staged), params.consent.clone(), accepted).await.inspect_err(refused);
+    // What the caller can mend is tried with the same bundle again; of everything else nothing stays.
+    let can_mend = |error: &WireError| {
+        [Code::ConsentRequired, Code::ConsentStale, Code::LockHeld]
+            .iter()
+            .any(|code| &*error.code == code.name())
+    };
+    if !done.as_ref().is_err_and(can_mend) {
+        app.tickets.drop(&params.ticket);
+        // Before the answer: who is told that it failed finds everything as it was.
+        staged.tree.discard();
+    }
+    let done = done?;
     Ok(wire::installed(&staged, &done.value, params.consent, &done.snapshot))
 }
 

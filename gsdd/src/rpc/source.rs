@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{register, register_blocking, wire};
 use crate::app::App;
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
 use crate::lifecycle::{self, InspectWish, OutdatedWish};
 use crate::source;
 use crate::transport::Current;
@@ -71,13 +71,13 @@ fn hash(app: &App, params: &HashParams) -> Result<HashResult, WireError> {
         let told = shown(&params.dir.to_string_lossy());
         return Err(WireError::new(Code::NotFound, format!("there is no folder {told}")).at_file(folder));
     }
-    let tree =
-        BundleTree::read(&folder, Reading::Installed).map_err(|refusal| lifecycle::from_tree(&refusal))?;
+    let max_bytes = lifecycle::max_bytes(&app.engine, &params.ctx);
+    let tree = BundleTree::read(&folder, max_bytes).map_err(|refusal| lifecycle::from_tree(&refusal))?;
     Ok(HashResult {
         snapshot: app.engine.generation(),
         content_hash: tree.content_hash().as_str().to_owned(),
         files: tree.files.len() as u64,
-        bytes: tree.files.values().map(|file| file.bytes.len() as u64).sum(),
+        bytes: tree.total_bytes(),
         ..HashResult::default()
     })
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Caller, Fetched, signed};
 use crate::fs::bounded_read::{self, MAX_FILE};
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::staging::stage_folder;
 use crate::lifecycle::from_tree;
 use crate::store::TakenFrom;
 
@@ -25,11 +25,11 @@ pub(super) fn fetch(path: &str, caller: &Caller<'_>) -> Result<Fetched, WireErro
         .at_file(&folder)
         .with_fix("check the path; a local source starts with ./ or ../ or is absolute", &[]));
     }
-    let tree = BundleTree::read(&folder, Reading::Source).map_err(|refusal| from_tree(&refusal))?;
+    let tree = stage_folder(&folder, &caller.room).map_err(|refusal| from_tree(&refusal))?;
     let recorded = recorded(&folder, caller.project_root.as_deref());
     let mut from = TakenFrom::default().carrying(VerificationLevel::None);
     if let Some(signature) = signed::beside_folder(&folder)?.filter(|_| caller.wants_signatures) {
-        let line = signed::signed_line(&tree.content_hash());
+        let line = signed::signed_line(tree.content_hash());
         let beside = || signed::key_beside_folder(&folder);
         from.signer =
             Some(signed::verified(path, &signature, &line, caller, beside)?.signer_of(&tree, caller));

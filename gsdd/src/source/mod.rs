@@ -1,4 +1,4 @@
-//! Fetching: one adapter per kind of source; all of them end in a bundle in memory and what was taken.
+//! Fetching: one adapter per kind of source; all of them end in a staged bundle and what was taken.
 //!
 //! Source: ADR-1244 D3 (one seam, one adapter per kind).
 
@@ -23,13 +23,14 @@ use gsdd_core::policy::Policy;
 use gsdd_core::source::integrity::judge_pin;
 use gsdd_core::source::{Pin, SourceKind, SourceSpec};
 use gsdd_core::trust::PublisherKey;
-use gsdd_core::user_config::UserConfig;
+use gsdd_core::user_config::{ConfigKey, UserConfig};
 use gsdd_core::version::{EngineRange, HostVersion};
 
 use self::http::Http;
 pub(crate) use self::signed::KnownKeys;
 use self::watch::Watch;
 use crate::fs::bundle_tree::BundleTree;
+use crate::fs::staging::Room;
 use crate::store::TakenFrom;
 use crate::user_config;
 
@@ -47,6 +48,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) ctx: &'a Context,
     /// Folder in which temporary files may be made, ours and private.
     pub(crate) workspace: PathBuf,
+    /// Where bundles are staged.
+    pub(crate) room: Room,
     /// The project that a local source may be recorded relative to.
     pub(crate) project_root: Option<PathBuf>,
     pub(crate) offline: bool,
@@ -67,10 +70,11 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     /// A caller without project and pin, who may use the network and whom no policy limits.
-    pub(crate) fn new(ctx: &'a Context, workspace: PathBuf, watch: Watch) -> Self {
+    pub(crate) fn new(ctx: &'a Context, workspace: PathBuf, room: Room, watch: Watch) -> Self {
         Self {
             ctx,
             workspace,
+            room,
             project_root: None,
             offline: false,
             watch,
@@ -110,7 +114,7 @@ impl<'a> Caller<'a> {
             pin,
             gsd: self.gsd,
             config_file: self.config_file.clone(),
-            ..Self::new(self.ctx, self.workspace.clone(), self.watch.clone())
+            ..Self::new(self.ctx, self.workspace.clone(), self.room.clone(), self.watch.clone())
         }
     }
 
@@ -272,6 +276,24 @@ pub(crate) fn parse(raw: &str) -> Result<SourceSpec, WireError> {
         let error = WireError::new(Code::SourceSpecInvalid, format!("{}: {refusal}", printable(raw)));
         if refusal.hint.is_empty() { error } else { error.with_fix(refusal.hint, &[]) }
     })
+}
+
+/// Says which key of the person's configuration bounds a bundle, in an error about its size.
+pub(crate) fn raise_limit(error: WireError) -> WireError {
+    if &*error.code != "bundle.too-large" {
+        return error;
+    }
+    error.with_fix(
+        format!("if you want a bundle of that size: gsdctl config set {} BYTES", ConfigKey::BundleBytes),
+        &[],
+    )
+}
+
+/// Our own disk could not take a bundle.
+pub(crate) fn staging_failed(at: impl Into<PathBuf>, reason: &str) -> WireError {
+    WireError::new(Code::IoFailed, format!("the bundle could not be unpacked: {reason}"))
+        .at_file(at.into())
+        .with_fix("free some space, or make that folder writable, then run the same command again", &[])
 }
 
 /// A source as a person may see it and a log may keep it: no credentials, and nothing behind a question mark, which

@@ -6,6 +6,7 @@
 //!
 //! Source: ADR-1244 D3 (npm adapter), D5 rules 1 and 3; decision D-15; threats T65, T75, T94 to T100.
 
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use gsd_proto::{Code, WireError};
@@ -47,7 +48,13 @@ pub(super) fn fetch(
     let mut downloaded = source.download(release)?;
     compare(name, release, &digest, &mut downloaded)?;
     let archive = caller.judge_archive(SourceKind::Npm, &downloaded.sha512)?;
-    let tree = archive::unpack(&mut downloaded.file, downloaded.bytes, Some(Container::Gzip), &caller.watch)?;
+    let tree = archive::unpack(
+        &mut downloaded.file,
+        downloaded.bytes,
+        Some(Container::Gzip),
+        &caller.room,
+        &caller.watch,
+    )?;
     let from = TakenFrom {
         archive: Some(archive),
         url: Some(printable(downloaded.final_url.as_str())),
@@ -136,7 +143,7 @@ impl<'a> Source<'a> {
                 format!("{} offers no archive of {}", self.shown_registry(), self.shown_version(release)),
             )
         })?;
-        let request = self.request(&url, Limits::archive());
+        let request = self.request(&url, Limits::archive(self.caller.room.max_bytes));
         self.caller.http_trusting(self.settings.cafile.as_deref())?.download(&request, &self.caller.workspace)
     }
 
@@ -242,7 +249,7 @@ fn compare(
 ) -> Result<(), WireError> {
     let matches = match digest.algorithm() {
         SriAlgorithm::Sha512 => downloaded.sha512.as_str() == digest.to_string(),
-        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => digest.matches(&downloaded.whole()?),
+        SriAlgorithm::Sha256 | SriAlgorithm::Sha384 => has_digest(downloaded, digest)?,
     };
     if matches {
         return Ok(());
@@ -257,6 +264,22 @@ fn compare(
         "try again; if it stays so, tell whoever keeps the registry. Nothing of the archive was used",
         &[],
     ))
+}
+
+/// Whether a download has a digest that was not taken while it came; it stays at its beginning.
+fn has_digest(downloaded: &mut Downloaded, digest: &Sri) -> Result<bool, WireError> {
+    let failed =
+        |error: std::io::Error| WireError::new(Code::IoFailed, format!("reading the archive: {error}"));
+    let mut check = digest.check();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match downloaded.file.read(&mut buffer).map_err(failed)? {
+            0 => break,
+            count => check.update(&buffer[..count]),
+        }
+    }
+    downloaded.file.rewind().map_err(failed)?;
+    Ok(check.matches())
 }
 
 /// The `.npmrc` of the person, and of the project when the capability is for the project.

@@ -8,7 +8,6 @@
 use std::path::Path;
 
 use gsd_proto::{Code, WireError};
-use gsdd_core::json;
 use gsdd_core::policy::Errand;
 use gsdd_core::source::choice::Choice;
 use gsdd_core::source::index::{
@@ -44,7 +43,7 @@ pub(super) fn fetch(
     note_passed_over(name, &found.choice, caller);
     let mut fetched = found.take(version, caller)?;
     let content = fetched.tree.content_hash();
-    if content != version.content_hash {
+    if *content != version.content_hash {
         return Err(WireError::new(
             Code::IntegrityMismatch,
             format!("{} {} has another content than the registry says", shown(name), shown(&version.version)),
@@ -188,7 +187,7 @@ impl Found {
 
     /// The entry and the manifest have to speak of the same thing: people choose by what the entry says.
     fn agrees_with(&self, version: &Version, fetched: &Fetched) -> Result<(), WireError> {
-        let manifest = fetched.tree.file("capability.json").and_then(|file| json::parse_lenient(&file.bytes));
+        let manifest = fetched.tree.manifest();
         let member = |name: &str| manifest.as_ref()?.get(name)?.as_str();
         for (name, ours) in [("id", self.entry.name.id().as_str()), ("version", version.version.as_str())] {
             let theirs = member(name).unwrap_or_default();
@@ -258,7 +257,7 @@ impl Found {
                     )
                     .with_fix("leave out --integrity for this source", &[]));
                 }
-                let line = || Ok(signed::signed_line(&fetched.tree.content_hash()));
+                let line = || Ok(signed::signed_line(fetched.tree.content_hash()));
                 if let Some(verified) = self.verified(version, line, &inner)? {
                     fetched.from.signer = Some(verified.signer_of(&fetched.tree, &inner));
                 }
@@ -275,12 +274,12 @@ impl Found {
         let (tree, archive, url, verified) = if let RegistryPlace::Web { base, .. } = &self.place {
             let url = format!("{base}{}", encoded(path));
             let errand = Errand::Registry(&self.registry);
-            let request = Request { errand, ..Request::new(&url, Limits::archive()) };
+            let request = Request { errand, ..Request::new(&url, Limits::archive(caller.room.max_bytes)) };
             let mut got = caller.http()?.download(&request, &caller.workspace)?;
             inner.judge_archive(kind, &got.sha512)?;
             let archive = caller.judge_archive(kind, &got.sha512)?;
             let verified = self.verified(version, || got.whole(), &inner)?;
-            let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.watch)?;
+            let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.room, &caller.watch)?;
             (tree, archive, printable(got.final_url.as_str()), verified)
         } else {
             let bytes =
@@ -296,7 +295,13 @@ impl Found {
             inner.judge_archive(kind, &found)?;
             let archive = caller.judge_archive(kind, &found)?;
             let verified = self.verified(version, || Ok(bytes.clone()), &inner)?;
-            let tree = archive::unpack(bytes.as_slice(), bytes.len() as u64, container, &caller.watch)?;
+            let tree = archive::unpack(
+                bytes.as_slice(),
+                bytes.len() as u64,
+                container,
+                &caller.room,
+                &caller.watch,
+            )?;
             (tree, archive, self.at(path), verified)
         };
         let signer = verified.map(|verified| verified.signer_of(&tree, &inner));

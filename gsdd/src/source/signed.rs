@@ -9,7 +9,6 @@
 use std::path::Path;
 
 use gsd_proto::{Code, WireError};
-use gsdd_core::json;
 use gsdd_core::text::{shown, shown_up_to};
 use gsdd_core::trust::{
     ContentHash, PublisherKey, PublisherSignature, SignatureProblem, SignedOrigin, SignerTrust,
@@ -153,8 +152,7 @@ pub(super) fn judge_origin(fetched: &mut Fetched, caller: &Caller<'_>) {
 }
 
 fn manifest_of(tree: &BundleTree) -> Value {
-    let file = tree.file("capability.json");
-    file.and_then(|file| json::parse_lenient(&file.bytes)).unwrap_or(Value::Null)
+    tree.manifest().unwrap_or(Value::Null)
 }
 
 /// The signature beside an archive on the web. What a server has in its place is told, and counts as none: whoever runs

@@ -18,7 +18,8 @@ pub(super) fn fetch(
     recorded: &str,
     caller: &Caller<'_>,
 ) -> Result<Fetched, WireError> {
-    let request = Request { errand: Errand::Tarball, ..Request::new(url, Limits::archive()) };
+    let limits = Limits::archive(caller.room.max_bytes);
+    let request = Request { errand: Errand::Tarball, ..Request::new(url, limits) };
     let mut got = caller.http()?.download(&request, &caller.workspace)?;
     let digest = caller.judge_archive(SourceKind::Tarball, &got.sha512)?;
     // Before anything of it is unpacked.
@@ -30,7 +31,8 @@ pub(super) fn fetch(
             Some(signed::verified(url, &signature, &got.whole()?, caller, beside)?)
         }
     };
-    let tree = archive::unpack(&mut got.file, got.bytes, Container::of_name(&parts.path), &caller.watch)?;
+    let container = Container::of_name(&parts.path);
+    let tree = archive::unpack(&mut got.file, got.bytes, container, &caller.room, &caller.watch)?;
     let signer = verified.map(|verified| verified.signer_of(&tree, caller));
     let mut from_url = got.final_url;
     from_url.set_query(None);

@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::shared_files::{LedgerFailure, read_consent, read_ledger};
 use crate::fs::atomic::{self, Mode, set_folder_mode};
 use crate::fs::bounded_read::ReadFailure;
-use crate::fs::bundle_tree::{BundleTree, Reading};
+use crate::fs::bundle_tree::BundleTree;
+use gsdd_core::bundle::budget::MAX_BYTES;
 
 const LEDGER: &str = include_str!("../../../tests/vectors/lifecycle/ledger.json");
 const CONSENT: &str = include_str!("../../../tests/vectors/lifecycle/consent-store.json");
@@ -107,7 +108,7 @@ fn t045_bundles_with_links_and_special_files_have_no_content_hash() {
                 kind => make(&path, kind, ""),
             }
         }
-        let refusal = BundleTree::read(dir.path(), Reading::Installed).unwrap_err();
+        let refusal = BundleTree::read(dir.path(), MAX_BYTES).unwrap_err();
         assert_eq!(refusal.code, error, "{}", case["id"]);
     }
     assert_eq!(seen, 5);

@@ -4,8 +4,10 @@
 pub const MAX_STAGED_ENTRIES: u64 = 10_000;
 /// Most entries of a bundle that is only hashed: upstream's limit, for bundles that upstream installed.
 pub const MAX_HASHED_ENTRIES: u64 = 100_000;
-/// Most content of a bundle, in bytes. One limit for staging and hashing: what installs can also be consented to.
+/// Most content of a bundle, in bytes, unless its person allows more: the limit of the shared format.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// The most content that a person can allow, in bytes. What was installed is hashed up to here, whatever is allowed now.
+pub const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Limits and what is left of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,23 +48,17 @@ impl BudgetExceeded {
     }
 }
 
-impl Default for Budget {
-    fn default() -> Self {
-        Self::staging()
-    }
-}
-
 impl Budget {
-    /// The limits for a bundle that is installed.
+    /// The limits for a bundle that is staged, with at most `max_bytes` of content.
     #[must_use]
-    pub fn staging() -> Self {
-        Self::of(MAX_STAGED_ENTRIES, MAX_BYTES)
+    pub fn staging(max_bytes: u64) -> Self {
+        Self::of(MAX_STAGED_ENTRIES, max_bytes)
     }
 
-    /// The limits for a bundle that is only hashed.
+    /// The limits for a bundle that is only hashed, with at most `max_bytes` of content.
     #[must_use]
-    pub fn hashing() -> Self {
-        Self::of(MAX_HASHED_ENTRIES, MAX_BYTES)
+    pub fn hashing(max_bytes: u64) -> Self {
+        Self::of(MAX_HASHED_ENTRIES, max_bytes)
     }
 
     /// Limits of one's own.
@@ -133,7 +129,7 @@ mod tests {
     /// Source: lifecycle formats, section 8: what is hashed has at most 16,777,216 bytes.
     #[test]
     fn the_limits_are_those_of_the_format() {
-        let (staging, hashing) = (Budget::staging(), Budget::hashing());
+        let (staging, hashing) = (Budget::staging(MAX_BYTES), Budget::hashing(MAX_BYTES));
         assert_eq!((staging.max_bytes, hashing.max_bytes), (16_777_216, 16_777_216));
         assert_eq!((staging.max_entries, hashing.max_entries), (10_000, 100_000));
         let names = [BudgetExceeded::Entries { max: 1 }.name(), BudgetExceeded::Bytes { max: 1 }.name()];
@@ -146,6 +142,9 @@ mod tests {
         budget.add_file(0).unwrap();
         budget.add_bytes(10).unwrap();
         assert_eq!(budget.add_bytes(1), Err(BudgetExceeded::Bytes { max: 10 }));
-        assert_eq!(Budget::staging().add_file(u64::MAX), Err(BudgetExceeded::Bytes { max: MAX_BYTES }));
+        assert_eq!(
+            Budget::staging(MAX_BYTES).add_file(u64::MAX),
+            Err(BudgetExceeded::Bytes { max: MAX_BYTES })
+        );
     }
 }

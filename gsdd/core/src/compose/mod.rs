@@ -15,6 +15,7 @@ mod cross_rules;
 mod engine;
 mod flow_graph;
 mod install_check;
+mod lookalike;
 mod scope;
 mod skip;
 mod static_gates;
@@ -25,5 +26,6 @@ pub use candidate::{Candidate, ConsentVerdict, FragmentRead, LedgerState, Manife
 pub use composition::{Composition, compose};
 pub use cross_rules::{check_set, check_shipped};
 pub use install_check::{Lost, check_install, lost_without};
+pub use lookalike::{Lookalike, lookalikes};
 pub use scope::Scope;
 pub use skip::{Skip, SkipReason, UnconsentedCause};

@@ -63,6 +63,14 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// Whether it copies the stored content `object` to where it is used.
+    #[must_use]
+    pub fn places(&self, object: &str) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::PlaceTree { object: placed, .. } if placed == object))
+    }
+
     /// The lines that a dry run prints.
     #[must_use]
     pub fn changes(&self) -> Vec<PlannedChange> {

@@ -9,7 +9,8 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256, Sha384, Sha512};
+use sha2::digest::DynDigest;
+use sha2::{Sha256, Sha384, Sha512};
 
 /// Longest list that is read, in bytes.
 const MAX_BYTES: usize = 1024;
@@ -48,11 +49,11 @@ impl SriAlgorithm {
         }
     }
 
-    fn digest(self, bytes: &[u8]) -> Vec<u8> {
+    fn hasher(self) -> Box<dyn DynDigest> {
         match self {
-            Self::Sha256 => Sha256::digest(bytes).to_vec(),
-            Self::Sha384 => Sha384::digest(bytes).to_vec(),
-            Self::Sha512 => Sha512::digest(bytes).to_vec(),
+            Self::Sha256 => Box::<Sha256>::default(),
+            Self::Sha384 => Box::<Sha384>::default(),
+            Self::Sha512 => Box::<Sha512>::default(),
         }
     }
 }
@@ -121,10 +122,35 @@ impl Sri {
         self.algorithm
     }
 
-    /// Whether `bytes` have this digest.
+    /// Begins to compare content with this digest.
     #[must_use]
-    pub fn matches(&self, bytes: &[u8]) -> bool {
-        self.algorithm.digest(bytes) == *self.digest
+    pub fn check(&self) -> SriCheck<'_> {
+        SriCheck { wanted: &self.digest, digest: self.algorithm.hasher() }
+    }
+}
+
+/// Content that is compared with a digest while it comes.
+pub struct SriCheck<'a> {
+    wanted: &'a [u8],
+    digest: Box<dyn DynDigest>,
+}
+
+impl fmt::Debug for SriCheck<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SriCheck").finish_non_exhaustive()
+    }
+}
+
+impl SriCheck<'_> {
+    /// Adds content.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.digest.update(bytes);
+    }
+
+    /// Whether the content has the digest.
+    #[must_use]
+    pub fn matches(self) -> bool {
+        *self.digest.finalize() == *self.wanted
     }
 }
 
@@ -139,7 +165,15 @@ mod tests {
     use super::*;
 
     fn sri(algorithm: SriAlgorithm, bytes: &[u8]) -> String {
-        format!("{}-{}", algorithm.name(), STANDARD.encode(algorithm.digest(bytes)))
+        let mut hasher = algorithm.hasher();
+        hasher.update(bytes);
+        format!("{}-{}", algorithm.name(), STANDARD.encode(hasher.finalize()))
+    }
+
+    fn matches(sri: &Sri, bytes: &[u8]) -> bool {
+        let mut check = sri.check();
+        bytes.chunks(3).for_each(|part| check.update(part));
+        check.matches()
     }
 
     #[test]
@@ -149,7 +183,7 @@ mod tests {
         for list in [format!("{weak} {strong}"), format!("{strong}\n {weak}"), format!("sha1-x {strong}?opt")]
         {
             let found = Sri::strongest(&list).unwrap();
-            assert!(found.matches(b"archive") && !found.matches(b"other"), "{list}");
+            assert!(matches(&found, b"archive") && !matches(&found, b"other"), "{list}");
             assert_eq!(found.to_string(), strong);
         }
         let middle = sri(SriAlgorithm::Sha384, b"archive");

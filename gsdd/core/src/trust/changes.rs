@@ -11,13 +11,37 @@ use super::disclosure::Disclosure;
 use super::lines::{DisclosureGroup, FileFact, FileFacts};
 use crate::diff;
 
+const MANIFEST: &str = "capability.json";
+
 /// A bundle as it is compared.
 #[derive(Clone, Debug, Default)]
 pub struct Compared<'a> {
     /// The manifest.
     pub manifest: Value,
-    /// Every regular file, by path: its bytes, and whether its owner may execute it.
-    pub files: BTreeMap<&'a str, (&'a [u8], bool)>,
+    /// Every regular file, by path.
+    pub files: BTreeMap<&'a str, ComparedFile>,
+}
+
+/// A file as it is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComparedFile {
+    /// Tells other bytes.
+    pub digest: [u8; 32],
+    /// Length of its content, in bytes.
+    pub bytes: u64,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+    /// Its content, where [`differing`] names it and it is small enough to be shown.
+    pub content: Option<Vec<u8>>,
+}
+
+/// The files whose bytes differ or that only one side has: those whose content a difference shows.
+#[must_use]
+pub fn differing<'a>(before: &Compared<'a>, after: &Compared<'a>) -> BTreeSet<&'a str> {
+    let paths: BTreeSet<&str> = before.files.keys().chain(after.files.keys()).copied().collect();
+    let digest = |side: &Compared<'_>, path: &str| side.files.get(path).map(|file| file.digest);
+    let differs = |path: &&str| *path != MANIFEST && digest(before, path) != digest(after, path);
+    paths.into_iter().filter(differs).collect()
 }
 
 /// What differs between two contents.
@@ -76,9 +100,10 @@ impl Changes {
         let instructs: BTreeSet<String> =
             fragments(&before.manifest).chain(fragments(&after.manifest)).collect();
         let paths: BTreeSet<&str> = before.files.keys().chain(after.files.keys()).copied().collect();
-        for path in paths.into_iter().filter(|path| *path != "capability.json") {
+        for path in paths.into_iter().filter(|path| *path != MANIFEST) {
             let (old, new) = (before.files.get(path), after.files.get(path));
-            if old == new {
+            let facts = |file: Option<&ComparedFile>| file.map(|file| (file.digest, file.executable));
+            if facts(old) == facts(new) {
                 continue;
             }
             let change = FileChange {
@@ -88,9 +113,9 @@ impl Changes {
                     (_, None) => ChangeKind::Removed,
                     _ => ChangeKind::Changed,
                 },
-                diff: diff::unified(old.map(|(bytes, _)| *bytes), new.map(|(bytes, _)| *bytes)),
+                diff: difference(old, new),
             };
-            let executable = [old, new].into_iter().flatten().any(|(_, executable)| *executable);
+            let executable = [old, new].into_iter().flatten().any(|file| file.executable);
             let list = if runs.contains(path) || executable {
                 &mut changes.executable
             } else if is_instruction(path) || instructs.contains(path) {
@@ -108,6 +133,19 @@ impl Changes {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// The difference of two files, or why it can't be shown; `None` when their bytes are the same.
+fn difference<'a>(old: Option<&'a ComparedFile>, new: Option<&'a ComparedFile>) -> Option<String> {
+    if old.map(|file| file.digest) == new.map(|file| file.digest) {
+        return None;
+    }
+    if [old, new].into_iter().flatten().any(|file| file.content.is_none()) {
+        let bytes = |file: Option<&ComparedFile>| file.map_or(0, |file| file.bytes);
+        return Some(format!("too large to show: {} bytes before, {} bytes now\n", bytes(old), bytes(new)));
+    }
+    let content = |file: Option<&'a ComparedFile>| file.and_then(|file| file.content.as_deref());
+    diff::unified(content(old), content(new))
 }
 
 fn surfaces(before: &Compared<'_>, after: &Compared<'_>) -> Vec<String> {
@@ -142,11 +180,18 @@ fn is_instruction(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use sha2::Digest as _;
 
     use super::*;
 
     fn side<'a>(manifest: &Value, files: &[(&'a str, &'a str, bool)]) -> Compared<'a> {
-        let files = files.iter().map(|(path, text, executable)| (*path, (text.as_bytes(), *executable)));
+        let file = |text: &str, executable: bool| ComparedFile {
+            digest: sha2::Sha256::digest(text).into(),
+            bytes: text.len() as u64,
+            executable,
+            content: Some(text.as_bytes().to_vec()),
+        };
+        let files = files.iter().map(|(path, text, executable)| (*path, file(text, *executable)));
         Compared { manifest: manifest.clone(), files: files.collect() }
     }
 
@@ -198,6 +243,15 @@ mod tests {
         assert_eq!(names(&changes.instructing), ["changed skills/s/SKILL.md"]);
         assert_eq!(names(&changes.other), ["changed lib.py"]);
         assert!(Changes::between(&before, &before).is_empty());
+        let named: Vec<&str> = differing(&before, &after).into_iter().collect();
+        assert_eq!(named, ["a.sh", "b.sh", "lib.py", "server.js", "skills/s/SKILL.md"]);
+        // What nobody loaded is told by its size.
+        let mut unread = after.clone();
+        unread.files.values_mut().for_each(|file| file.content = None);
+        let changes = Changes::between(&before, &unread);
+        let told = "too large to show: 4 bytes before, 4 bytes now\n";
+        assert_eq!(changes.executable[0].diff.as_deref(), Some(told));
+        assert_eq!(changes.executable[3].diff, None, "the same bytes");
         assert_eq!(names(&Changes::between(&after, &before).executable)[1], "removed b.sh");
     }
 }

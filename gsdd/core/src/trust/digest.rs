@@ -130,9 +130,15 @@ fn may_run(path: &str) -> bool {
 /// `sha256:<64 hex>` of some bytes, the form of digests in disclosures.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
+    sha256_text(&Sha256::digest(bytes).into())
+}
+
+/// The same form of a digest that was computed elsewhere.
+#[must_use]
+pub fn sha256_text(digest: &[u8; 32]) -> String {
     use std::fmt::Write as _;
     let mut out = String::from("sha256:");
-    for byte in Sha256::digest(bytes) {
+    for byte in digest {
         let _ = write!(out, "{byte:02x}");
     }
     out

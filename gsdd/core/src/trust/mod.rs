@@ -22,10 +22,10 @@ pub mod signature;
 mod surfaces;
 mod tokens;
 
-pub use changes::{ChangeKind, Changes, Compared, FileChange};
+pub use changes::{ChangeKind, Changes, Compared, ComparedFile, FileChange, differing};
 pub use content_hash::{ContentHash, ContentHasher, EntryKind, content_hash};
 pub use destination::Destination;
-pub use digest::{consent_digest, destination_digest, link_digest, sha256, surface_digest};
+pub use digest::{consent_digest, destination_digest, link_digest, sha256, sha256_text, surface_digest};
 pub use disclosure::{Disclosure, LaneSurface};
 pub use items::LANE_RECEIVES;
 pub use level::VerificationLevel;

@@ -1,6 +1,6 @@
 //! One key changed, everything else left byte for byte.
 
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{DocumentMut, Item, Table};
 
 use super::key::ConfigKey;
 use super::parse;
@@ -44,10 +44,10 @@ pub fn set(file: &[u8], key: &ConfigKey, value: &str) -> Result<Vec<u8>, EditRef
             // A comment behind the old value stays behind the new one.
             Some(old) => {
                 let decor = old.decor().clone();
-                *old = Value::from(value);
+                *old = key.value(value);
                 *old.decor_mut() = decor;
             }
-            None => drop(table.insert(name, toml_edit::value(value))),
+            None => drop(table.insert(name, Item::Value(key.value(value)))),
         }
         Ok(())
     })

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bundle::budget::MOST_BYTES;
 use crate::explain::{MAX_COMPARED, distance};
 use crate::source::index::{RegistryPlace, is_registry_name};
 use crate::trust::PublisherKey;
@@ -11,6 +12,8 @@ use crate::trust::PublisherKey;
 pub enum ConfigKey {
     /// `hooks.when_unavailable`: what a hook answers when nobody can be asked.
     WhenUnavailable,
+    /// `limits.bundle_bytes`: most content of a bundle that is installed.
+    BundleBytes,
     /// `default_registry`: the registry of names that name none.
     DefaultRegistry,
     /// `registries.<name>`: where a named registry is.
@@ -37,8 +40,15 @@ pub enum KeyProblem {
 }
 
 /// How the keys are written, for messages; `<name>` is the person's.
-const KEYS: [&str; 4] =
-    ["default_registry", "hooks.when_unavailable", "publishers.<name>", "registries.<name>"];
+const KEYS: [&str; 5] = [
+    "default_registry",
+    "hooks.when_unavailable",
+    "limits.bundle_bytes",
+    "publishers.<name>",
+    "registries.<name>",
+];
+/// Least value of `limits.bundle_bytes`.
+const LEAST_BYTES: u64 = 1024 * 1024;
 
 impl ConfigKey {
     /// Reads a key as it is typed, with dots.
@@ -48,6 +58,7 @@ impl ConfigKey {
     pub fn parse(raw: &str) -> Result<Self, KeyProblem> {
         match raw {
             "hooks.when_unavailable" => return Ok(Self::WhenUnavailable),
+            "limits.bundle_bytes" => return Ok(Self::BundleBytes),
             "default_registry" => return Ok(Self::DefaultRegistry),
             _ => {}
         }
@@ -74,6 +85,9 @@ impl ConfigKey {
         match self {
             Self::WhenUnavailable if matches!(value, "pass" | "ask" | "deny") => Ok(()),
             Self::WhenUnavailable => Err("the value is pass, ask or deny".to_owned()),
+            Self::BundleBytes => bundle_bytes(value).map(drop).ok_or_else(|| {
+                format!("the value is a number of bytes from {LEAST_BYTES} (1 MiB) to {MOST_BYTES} (1 GiB)")
+            }),
             Self::DefaultRegistry if is_registry_name(value) => Ok(()),
             Self::DefaultRegistry => Err(KeyProblem::RegistryName.to_string()),
             Self::Registry(_) => RegistryPlace::parse(value).map(drop).map_err(|problem| problem.to_string()),
@@ -86,9 +100,23 @@ impl ConfigKey {
     pub(super) fn path(&self) -> (Option<&'static str>, &str) {
         match self {
             Self::WhenUnavailable => (Some("hooks"), "when_unavailable"),
+            Self::BundleBytes => (Some("limits"), "bundle_bytes"),
             Self::DefaultRegistry => (None, "default_registry"),
             Self::Registry(name) => (Some("registries"), name),
             Self::Publisher(name) => (Some("publishers"), name),
+        }
+    }
+
+    /// A checked value as the file has it.
+    pub(super) fn value(&self, text: &str) -> toml_edit::Value {
+        match self {
+            Self::BundleBytes => match text.parse::<i64>() {
+                Ok(number) => number.into(),
+                Err(_) => text.into(),
+            },
+            Self::WhenUnavailable | Self::DefaultRegistry | Self::Registry(_) | Self::Publisher(_) => {
+                text.into()
+            }
         }
     }
 
@@ -97,6 +125,12 @@ impl ConfigKey {
     pub fn all() -> &'static [&'static str] {
         &KEYS
     }
+}
+
+/// The value of `limits.bundle_bytes`.
+pub(super) fn bundle_bytes(value: &str) -> Option<u64> {
+    let plain = value.bytes().all(|byte| byte.is_ascii_digit());
+    value.parse().ok().filter(|bytes| plain && (LEAST_BYTES..=MOST_BYTES).contains(bytes))
 }
 
 impl fmt::Display for ConfigKey {

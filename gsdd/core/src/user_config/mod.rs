@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use toml_edit::{DocumentMut, Item};
 
+use crate::bundle::budget::MAX_BYTES;
 use crate::source::index::RegistryPlace;
 use crate::text::{shown, shown_up_to};
 use crate::trust::PublisherKey;
@@ -31,10 +32,21 @@ pub struct UserConfig {
     pub default_registry: Option<String>,
     /// Publishers whose keys the person knows.
     pub publishers: BTreeMap<String, PublisherKey>,
+    /// Most content of a bundle that is installed, in bytes.
+    pub bundle_bytes: Option<u64>,
     /// Every known key that is set, with its value, in the order of the keys.
     pub set: Vec<(ConfigKey, String)>,
     /// What can't be used, and why; cleaned.
     pub objections: Vec<String>,
+}
+
+impl UserConfig {
+    /// Most content of a bundle that is installed, in bytes: what the person allows, else the limit of the shared
+    /// format.
+    #[must_use]
+    pub fn max_bundle_bytes(&self) -> u64 {
+        self.bundle_bytes.unwrap_or(MAX_BYTES)
+    }
 }
 
 /// Reads the file. A file that is no TOML says nothing, and that is an objection.
@@ -60,7 +72,7 @@ pub fn read(bytes: &[u8]) -> UserConfig {
             }
         };
         let Some(value) = value else {
-            config.objections.push(format!("{key}: not a text"));
+            config.objections.push(format!("{key}: neither a text nor a number"));
             continue;
         };
         match key.check(&value) {
@@ -78,6 +90,7 @@ pub fn read(bytes: &[u8]) -> UserConfig {
                         }
                     }
                     ConfigKey::DefaultRegistry => config.default_registry = Some(value.clone()),
+                    ConfigKey::BundleBytes => config.bundle_bytes = key::bundle_bytes(&value),
                     ConfigKey::WhenUnavailable => {}
                 }
                 config.set.push((key, value));
@@ -102,7 +115,8 @@ fn parse(bytes: &[u8]) -> Result<DocumentMut, String> {
     })
 }
 
-/// Every value that is no table, with the path that leads to it; `None` for one that is not a text.
+/// Every value that is no table, with the path that leads to it; `None` for one that is neither a
+/// text nor a whole number.
 fn leaves(item: &Item, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, Option<String>)>) {
     match item.as_table_like() {
         Some(table) => {
@@ -113,7 +127,10 @@ fn leaves(item: &Item, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, Opt
             }
         }
         None if item.is_none() => {}
-        None => found.push((path.clone(), item.as_str().map(str::to_owned))),
+        None => {
+            let number = || item.as_integer().map(|number| number.to_string());
+            found.push((path.clone(), item.as_str().map(str::to_owned).or_else(number)));
+        }
     }
 }
 

@@ -17,7 +17,13 @@ fn after(file: &str, raw: &str, value: Option<&str>, expected: &str) {
 
 #[test]
 fn keys_are_known_or_meant() {
-    for raw in ["default_registry", "hooks.when_unavailable", "registries.corp", "publishers.acme"] {
+    for raw in [
+        "default_registry",
+        "hooks.when_unavailable",
+        "limits.bundle_bytes",
+        "registries.corp",
+        "publishers.acme",
+    ] {
         assert_eq!(key(raw).to_string(), raw);
     }
     for (raw, meant) in [
@@ -27,6 +33,7 @@ fn keys_are_known_or_meant() {
         ("defaultregistry", "default_registry"),
         ("when_unavailable", "hooks.when_unavailable"),
         ("hook.when_unavailable", "hooks.when_unavailable"),
+        ("bundle_bytes", "limits.bundle_bytes"),
     ] {
         assert_eq!(ConfigKey::parse(raw), Err(KeyProblem::Unknown { near: vec![meant] }), "{raw}");
     }
@@ -56,6 +63,33 @@ fn a_file_says_what_it_says() {
     assert_eq!(config.objections.len(), 4, "{:?}", config.objections);
     assert!(read(b"a = \n").objections[0].starts_with("line 1 is no TOML"));
     assert_eq!(read(b""), UserConfig::default());
+}
+
+#[test]
+fn a_limit_is_a_number_of_bytes() {
+    assert_eq!(read(b"").max_bundle_bytes(), 16 * 1024 * 1024);
+    let most = 1024 * 1024 * 1024;
+    for (file, bytes) in [
+        ("[limits]\nbundle_bytes = 104857600\n", Some(104_857_600)),
+        ("limits.bundle_bytes = \"1048576\"\n", Some(1_048_576)),
+        ("limits.bundle_bytes = 1_073_741_824\n", Some(most)),
+        ("limits.bundle_bytes = 1073741825\n", None),
+        ("limits.bundle_bytes = 1048575\n", None),
+        ("limits.bundle_bytes = -1\n", None),
+        ("limits.bundle_bytes = \"+1048576\"\n", None),
+        ("limits.bundle_bytes = 2e6\n", None),
+    ] {
+        let config = read(file.as_bytes());
+        assert_eq!((config.bundle_bytes, config.objections.is_empty()), (bytes, bytes.is_some()), "{file}");
+    }
+    after("", "limits.bundle_bytes", Some("2000000"), "[limits]\nbundle_bytes = 2000000\n");
+    after(
+        "[limits]\nbundle_bytes = 2_000_000 # why\n",
+        "limits.bundle_bytes",
+        Some("3000000"),
+        "[limits]\nbundle_bytes = 3000000 # why\n",
+    );
+    assert!(set(b"", &key("limits.bundle_bytes"), "100MiB").is_err());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gsdd_core::bundle::Budget;
+use gsdd_core::bundle::budget::MAX_BYTES;
 use gsdd_core::trust::content_hash::{EntryKind, content_hash as hash_of, counts_without_python_caches};
 use gsdd_core::trust::disclosure::Disclosure;
 use gsdd_core::trust::signature::disclosure_signature;
@@ -22,7 +23,7 @@ pub(crate) fn content_hash() -> Suite {
                 add_entry(&mut tree, entry)?;
             }
             let expected = case["expect"]["hash"].as_str().or(case["expect"]["error"].as_str()).unwrap();
-            let mut budget = Budget::hashing();
+            let mut budget = Budget::hashing(MAX_BYTES);
             let over = tree.values().find_map(|content| match content {
                 Some(bytes) => budget.add_file(bytes.len() as u64).err(),
                 None => budget.add_dir().err(),

@@ -6,21 +6,24 @@ use std::task::{Context, Poll};
 
 use async_compression::tokio::bufread::{GzipDecoder, XzDecoder, ZstdDecoder};
 use async_compression::zstd::DParameter;
-use gsdd_core::bundle::budget::{MAX_BYTES, MAX_STAGED_ENTRIES};
+use gsdd_core::bundle::budget::MAX_STAGED_ENTRIES;
 use tokio::io::{AsyncRead, BufReader, ReadBuf};
 
 use super::Refusal;
 
-/// Most bytes of the tar stream: the content of a bundle, and for each entry a header, its extended header and the
-/// filling of three blocks.
-const MAX_STREAM: u64 = MAX_BYTES + MAX_STAGED_ENTRIES * 3 * 1024;
+/// Most bytes of the tar stream of a bundle with at most `max_bytes` of content: for each entry there are a header, its
+/// extended header and the filling of three blocks besides.
+pub(crate) const fn max_stream(max_bytes: u64) -> u64 {
+    max_bytes + MAX_STAGED_ENTRIES * 3 * 1024
+}
+
 /// A stream may always have this many bytes, whatever its ratio.
 const ANY_RATIO: u64 = 8 * 1024 * 1024;
 /// Beyond that, most bytes of the stream for each byte of the archive. Texts reach 30.
 const MAX_RATIO: u64 = 200;
 /// Most memory for a dictionary of xz: its highest level wants 64 MiB.
 const XZ_MEMORY: u64 = 80 * 1024 * 1024;
-/// Largest window of zstd, as a power of two: 16 MiB, as much as a bundle has.
+/// Largest window of zstd, as a power of two: 16 MiB, as much as a bundle has unless more is allowed.
 const ZSTD_WINDOW_LOG: u32 = 24;
 
 /// A kind of compression.
@@ -110,6 +113,7 @@ impl<R: Read + Unpin> Stream<R> {
         archive: AlwaysReady<R>,
         len: u64,
         named: Option<Container>,
+        max_bytes: u64,
     ) -> Result<Self, Refusal> {
         use tokio::io::AsyncBufReadExt as _;
         let mut source = BufReader::with_capacity(64 * 1024, archive);
@@ -130,7 +134,7 @@ impl<R: Read + Unpin> Stream<R> {
             }
             Container::Xz => Decoder::Xz(XzDecoder::with_mem_limit(source, XZ_MEMORY)),
         };
-        let left = MAX_STREAM.min(ANY_RATIO.max(len.saturating_mul(MAX_RATIO)));
+        let left = max_stream(max_bytes).min(ANY_RATIO.max(len.saturating_mul(MAX_RATIO)));
         Ok(Self { decoder, left })
     }
 

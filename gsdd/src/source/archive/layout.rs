@@ -7,15 +7,15 @@
 use std::collections::BTreeSet;
 
 use super::Refusal;
-use crate::fs::bundle_tree::BundleTree;
+use crate::fs::staging::Staging;
 
 const MANIFEST: &str = "capability.json";
 
-/// The bundle without the folders around it.
-pub(super) fn bundle_of(archive: BundleTree) -> Result<BundleTree, Refusal> {
-    let mut places: Vec<String> = candidates(&archive)
+/// The folder that the bundle lies in; empty when that is the whole archive.
+pub(super) fn place_of_bundle(archive: &Staging) -> Result<String, Refusal> {
+    let mut places: Vec<String> = candidates(archive)
         .into_iter()
-        .filter(|place| archive.file(&format!("{place}{MANIFEST}")).is_some())
+        .filter(|place| archive.files.contains(&format!("{place}{MANIFEST}")))
         .collect();
     // The outermost first; two of one depth are a choice that nobody made.
     places.sort_by_key(|place| (place.matches('/').count(), place.clone()));
@@ -33,13 +33,13 @@ pub(super) fn bundle_of(archive: BundleTree) -> Result<BundleTree, Refusal> {
         [first, second, ..] if depth(first) == depth(second) => {
             Err(Refusal::whole("ambiguous", format!("it holds more than one bundle: {}", places.join(", "))))
         }
-        [place, ..] => Ok(below(archive, place)),
+        [place, ..] => Ok(place.trim_end_matches('/').to_owned()),
     }
 }
 
 /// Folders, each with a slash at its end, that may hold the bundle.
-fn candidates(archive: &BundleTree) -> BTreeSet<String> {
-    let names = || archive.files.keys().chain(&archive.folders);
+fn candidates(archive: &Staging) -> BTreeSet<String> {
+    let names = || archive.files.iter().chain(&archive.folders);
     let mut places = BTreeSet::from([String::new(), "package/".to_owned()]);
     let tops: BTreeSet<&str> = names().filter_map(|name| name.split('/').next()).collect();
     let only = tops.first().filter(|_| tops.len() == 1).map(|top| format!("{top}/"));
@@ -53,19 +53,4 @@ fn candidates(archive: &BundleTree) -> BTreeSet<String> {
     }
     places.extend(only);
     places
-}
-
-fn below(archive: BundleTree, place: &str) -> BundleTree {
-    if place.is_empty() {
-        return archive;
-    }
-    let inner = |name: &String| name.strip_prefix(place).filter(|rest| !rest.is_empty()).map(str::to_owned);
-    BundleTree {
-        folders: archive.folders.iter().filter_map(inner).collect(),
-        files: archive
-            .files
-            .into_iter()
-            .filter_map(|(name, file)| inner(&name).map(|name| (name, file)))
-            .collect(),
-    }
 }

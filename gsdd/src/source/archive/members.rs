@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use gsdd_core::bundle::pax::{MAX_EXTENSION_BYTES, read_pax};
 use gsdd_core::bundle::{Budget, MemberRefusal, RelPath, TwinGuard, check_member, is_cache_entry};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -10,20 +10,26 @@ use tokio_tar::{Archive, EntryType, Header};
 
 use super::container::{AlwaysReady, Container, Stream, broken};
 use super::{Refusal, Watch};
-use crate::fs::bundle_tree::{BundleFile, BundleTree};
+use crate::fs::staging::{Room, Staging};
 
 /// Bits of a mode that change who a file runs as.
 const SPECIAL_BITS: u32 = 0o6000;
 
-/// Reads all members of an archive, as they are named in it.
+/// Stages all members of an archive, as they are named in it.
 pub(super) async fn read<R: Read + Unpin>(
     archive: AlwaysReady<R>,
     len: u64,
     named: Option<Container>,
+    room: &Room,
     watch: &Watch,
-) -> Result<BundleTree, Refusal> {
-    let mut archive = Archive::new(Stream::open(archive, len, named).await?);
-    let mut reader = Reader::default();
+) -> Result<Staging, Refusal> {
+    let mut archive = Archive::new(Stream::open(archive, len, named, room.max_bytes).await?);
+    let mut reader = Reader {
+        staging: Staging::new(room)?,
+        budget: Budget::staging(room.max_bytes),
+        twins: TwinGuard::new(),
+        next_name: None,
+    };
     {
         let mut entries = archive.entries_raw().map_err(|error| broken(&error))?;
         while let Some(entry) = entries.next().await {
@@ -33,7 +39,7 @@ pub(super) async fn read<R: Read + Unpin>(
             }
             let header = entry.header().clone();
             reader.take(&header, &mut entry).await?;
-            watch.advance("unpack", reader.tree.files.len() as u64, None, "files");
+            watch.advance("unpack", reader.staging.files.len() as u64, None, "files");
         }
     }
     if reader.next_name.is_some() {
@@ -41,12 +47,11 @@ pub(super) async fn read<R: Read + Unpin>(
     }
     let stream = archive.into_inner().map_err(|_| Refusal::whole("unreadable", "it is still being read"))?;
     stream.finish().await?;
-    Ok(reader.tree)
+    Ok(reader.staging)
 }
 
-#[derive(Default)]
 struct Reader {
-    tree: BundleTree,
+    staging: Staging,
     budget: Budget,
     twins: TwinGuard,
     /// A header in front of the next member gives it this name.
@@ -90,7 +95,7 @@ impl Reader {
                 return Err(Refusal::member("header", &path, &"it is a folder with content"));
             }
             if !is_cache_entry(member.as_str().as_bytes()) {
-                self.tree.folders.insert(member.as_str().to_owned());
+                self.staging.add_folder(&member)?;
             }
             return Ok(());
         }
@@ -103,22 +108,30 @@ impl Reader {
                 &"it would run as somebody else (setuid, setgid)",
             ));
         }
-        self.file(&member, size, mode & 0o100 != 0, content).await
+        self.file(&member, size, mode & 0o100 != 0, content)
     }
 
-    async fn file(
+    fn file(
         &mut self,
         member: &RelPath,
         size: u64,
         executable: bool,
         content: &mut (impl AsyncRead + Unpin),
     ) -> Result<(), Refusal> {
-        let bytes = read_exactly(content, size, member.as_str().as_bytes()).await?;
+        let name = member.as_str().as_bytes();
+        let mut content = content.take(size);
         // Caches change by themselves and are no part of what a person agrees to (T35).
-        if !is_cache_entry(member.as_str().as_bytes()) {
-            self.tree.add(member, BundleFile { bytes, executable });
+        let kept = !is_cache_entry(name);
+        let read = |buffer: &mut [u8]| match content.read(buffer).now_or_never() {
+            Some(read) => read.map_err(|error| broken(&error)),
+            None => Err(Refusal::whole("unreadable", "reading it did not end")),
+        };
+        let count = if kept { self.staging.add_file(member, executable, read)? } else { skipped(read)? };
+        if count == size {
+            Ok(())
+        } else {
+            Err(Refusal::member("damaged", name, &"the archive ends inside of it"))
         }
-        Ok(())
     }
 
     /// A header that is about the next member, or about all of them.
@@ -168,12 +181,24 @@ fn refuse_kind(header: &Header, path: &[u8]) -> Result<(), Refusal> {
     Err(Refusal::member(code, path, &reason))
 }
 
+/// Reads what nobody keeps.
+fn skipped(mut read: impl FnMut(&mut [u8]) -> Result<usize, Refusal>) -> Result<u64, Refusal> {
+    let mut buffer = vec![0; 16 * 1024];
+    let mut count = 0;
+    loop {
+        match read(&mut buffer)? {
+            0 => return Ok(count),
+            more => count += more as u64,
+        }
+    }
+}
+
+/// The content of a header.
 async fn read_exactly(
     content: &mut (impl AsyncRead + Unpin),
     size: u64,
     name: &[u8],
 ) -> Result<Vec<u8>, Refusal> {
-    // The size was counted against a budget of a few MiB before.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     content.take(size).read_to_end(&mut bytes).await.map_err(|error| broken(&error))?;
     if bytes.len() as u64 == size {

@@ -1,8 +1,8 @@
-//! Archives: from bytes whose digest was taken to a bundle in memory.
+//! Archives: from bytes whose digest was taken to a staged bundle.
 //!
 //! The members are read one by one, by our own policy, and never unpacked by a library: only regular files and folders,
-//! with names that mean the same everywhere, within the limits of a bundle. Nothing is written, so nothing can be left
-//! behind (T37).
+//! with names that mean the same everywhere, within the limits of a bundle. They are written into a private folder that
+//! goes when one of them is refused (T37).
 
 mod container;
 mod layout;
@@ -14,10 +14,12 @@ use futures_util::FutureExt as _;
 use gsd_proto::{Code, WireError};
 use gsdd_core::text::shown;
 
-pub(crate) use container::Container;
+pub(crate) use container::{Container, max_stream};
 
 use super::watch::Watch;
-use crate::fs::bundle_tree::BundleTree;
+use super::{raise_limit, staging_failed};
+use crate::fs::bundle_tree::{BundleTree, TreeRefusal};
+use crate::fs::staging::Room;
 
 /// Why an archive is refused; `code` completes `bundle.<code>`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +42,9 @@ impl Refusal {
     }
 
     fn explain(self) -> WireError {
+        if self.code == TreeRefusal::DISK {
+            return staging_failed(self.member.unwrap_or_default(), &self.reason);
+        }
         let mut error =
             WireError::new(Code::Internal, format!("this archive is not a usable bundle: {}", self.reason))
                 .with_fix("ask the author to repair the archive", &[]);
@@ -48,11 +53,17 @@ impl Refusal {
         }
         error.code = format!("bundle.{}", self.code).into();
         error.exit = Code::UsageInvalid.exit();
-        error
+        raise_limit(error)
     }
 }
 
-/// Reads the bundle out of an archive of `len` bytes. `named` is the container that the name of the archive promises;
+impl From<TreeRefusal> for Refusal {
+    fn from(refusal: TreeRefusal) -> Self {
+        Self { code: refusal.code, member: Some(refusal.path), reason: refusal.reason }
+    }
+}
+
+/// Stages the bundle out of an archive of `len` bytes. `named` is the container that the name of the archive promises;
 /// what it really is, its content says.
 ///
 /// # Errors
@@ -61,13 +72,20 @@ pub(crate) fn unpack(
     archive: impl Read + Unpin,
     len: u64,
     named: Option<Container>,
+    room: &Room,
     watch: &Watch,
 ) -> Result<BundleTree, WireError> {
     // The bytes are here: nothing ever waits.
-    let members = members::read(container::AlwaysReady(archive), len, named, watch).now_or_never();
+    let members = members::read(container::AlwaysReady(archive), len, named, room, watch);
+    let members = members.now_or_never();
     let members = members.unwrap_or_else(|| Err(Refusal::whole("unreadable", "reading it did not end")));
     watch.check()?;
-    let tree = members.and_then(layout::bundle_of).map_err(Refusal::explain)?;
+    let tree = members
+        .and_then(|staging| {
+            let place = layout::place_of_bundle(&staging)?;
+            Ok(staging.finish(&place)?)
+        })
+        .map_err(Refusal::explain)?;
     watch.finished("unpack", tree.files.len() as u64, "files");
     Ok(tree)
 }

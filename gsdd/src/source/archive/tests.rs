@@ -1,6 +1,7 @@
 //! Every row of the list of threats that is about archives, with real archives.
 
 use async_compression::tokio::write::{GzipEncoder, XzEncoder, ZstdEncoder};
+use gsdd_core::bundle::budget::MAX_BYTES;
 use tar::{EntryType, Header};
 use tokio::io::AsyncWriteExt as _;
 
@@ -68,7 +69,7 @@ impl Maker {
         self.0.into_inner().unwrap()
     }
 
-    fn unpack(self) -> Result<BundleTree, WireError> {
+    fn unpack(self) -> Result<Unpacked, WireError> {
         unpacked(&gzip(&self.tar()))
     }
 
@@ -82,15 +83,32 @@ impl Maker {
     }
 
     #[track_caller]
-    fn gives(self, names: &[&str]) -> BundleTree {
+    fn gives(self, names: &[&str]) -> Unpacked {
         let tree = self.unpack().unwrap();
-        assert_eq!(tree.files.keys().map(String::as_str).collect::<Vec<_>>(), names);
+        assert_eq!(tree.tree.files.keys().map(String::as_str).collect::<Vec<_>>(), names);
         tree
     }
 }
 
-fn unpacked(bytes: &[u8]) -> Result<BundleTree, WireError> {
-    unpack(bytes, bytes.len() as u64, None, &Watch::default())
+/// A bundle out of an archive, and the folder that it is staged in.
+#[derive(Debug)]
+struct Unpacked {
+    tree: BundleTree,
+    _objects: tempfile::TempDir,
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Unpacked, WireError> {
+    unpacked_as(bytes, None, &Watch::default())
+}
+
+/// Nothing is left of what is refused, however far it got (T37).
+fn unpacked_as(bytes: &[u8], named: Option<Container>, watch: &Watch) -> Result<Unpacked, WireError> {
+    let objects = tempfile::tempdir().unwrap();
+    let room = Room { objects: objects.path().to_owned(), max_bytes: MAX_BYTES };
+    let tree = unpack(bytes, bytes.len() as u64, named, &room, watch);
+    let left = std::fs::read_dir(objects.path()).unwrap().count();
+    assert_eq!(left, usize::from(tree.is_ok()), "{tree:?}");
+    Ok(Unpacked { tree: tree?, _objects: objects })
 }
 
 /// Bytes that do not compress.
@@ -131,7 +149,7 @@ fn all_layouts_give_the_same_bundle() {
         .file(b"repo/capabilities/acme/capability.json", b"{}")
         .folder(b"repo/capabilities/acme/empty/")
         .gives(&["capability.json"]);
-    assert_eq!(tree.folders.iter().collect::<Vec<_>>(), ["empty"]);
+    assert_eq!(tree.tree.folders.iter().collect::<Vec<_>>(), ["empty"]);
     // What lies below a bundle is part of it.
     Maker::bundle()
         .file(b"capabilities/other/capability.json", b"{}")
@@ -160,7 +178,7 @@ fn every_container_is_told_by_its_content() {
     ] {
         assert_eq!(Container::of_name(name), Some(container));
         for named in [None, Some(container)] {
-            let tree = unpack(bytes.as_slice(), bytes.len() as u64, named, &Watch::default()).unwrap();
+            let tree = unpacked_as(&bytes, named, &Watch::default()).unwrap().tree;
             assert!(tree.file("capability.json").is_some());
         }
     }
@@ -225,7 +243,7 @@ fn t11_t12_modes_are_two() {
         .entry(&header(b"others", b'0', 0, 0o611), b"")
         .entry(&header(b"shared/", b'5', 0, 0o2775), b"")
         .gives(&["capability.json", "none", "others", "world"]);
-    let executable: Vec<bool> = tree.files.values().map(|file| file.executable).collect();
+    let executable: Vec<bool> = tree.tree.files.values().map(|file| file.executable).collect();
     assert_eq!(executable, [false, false, false, true]);
 }
 
@@ -365,7 +383,7 @@ fn t29_many_tiny_entries() {
 fn t30_an_archive_inside_is_bytes() {
     let inner = gzip(&Maker::bundle().file(b"x", b"y").tar());
     let tree = Maker::bundle().file(b"x.tgz", &inner).gives(&["capability.json", "x.tgz"]);
-    assert_eq!(tree.file("x.tgz").unwrap().bytes, inner);
+    assert_eq!(tree.tree.bytes("x.tgz").unwrap(), inner);
 }
 
 #[test]
@@ -389,7 +407,7 @@ fn t32_a_container_is_what_its_content_says() {
     for wrong in [tar.as_slice(), b"PK\x03\x04", b"BZh9", b"", b"\x1f\x8b", b"<html>"] {
         assert_eq!(&*unpacked(wrong).unwrap_err().code, "bundle.container");
     }
-    let error = unpack(xz(&tar).as_slice(), 100, Some(Container::Gzip), &Watch::default()).unwrap_err();
+    let error = unpacked_as(&xz(&tar), Some(Container::Gzip), &Watch::default()).unwrap_err();
     assert!(error.message.contains("promises gzip and it is xz"), "{error}");
     let whole = gzip(&tar);
     for cut in [3, 20, whole.len() - 9, whole.len() - 1] {
@@ -423,18 +441,31 @@ fn t36_attributes_are_dropped() {
         .pax(b'x', &[("SCHILY.xattr.security.capability", b"\x01"), ("uid", b"0"), ("mtime", b"1.5")])
         .file(b"x", b"y")
         .gives(&["capability.json", "x"]);
-    assert_eq!(tree.file("x").unwrap().bytes, b"y");
+    assert_eq!(tree.tree.bytes("x").unwrap(), b"y");
 }
 
+/// What was refused is refused by `unpacked`, which looks at what is left.
 #[test]
-fn t37_nothing_is_written() {
+fn t37_nothing_stays_of_a_refused_archive() {
     let workspace = tempfile::tempdir().unwrap();
     let mut file = tempfile::spooled_tempfile_in(16, workspace.path());
-    let bytes = gzip(&Maker::bundle().of_kind(b"l", b'2').tar());
+    let bytes = gzip(&Maker::bundle().file(b"deep/er/a", b"x").of_kind(b"l", b'2').tar());
     std::io::Write::write_all(&mut file, &bytes).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
-    unpack(&mut file, bytes.len() as u64, None, &Watch::default()).unwrap_err();
-    assert_eq!(std::fs::read_dir(workspace.path()).unwrap().count(), 0);
+    let room = Room { objects: workspace.path().join("objects"), max_bytes: MAX_BYTES };
+    unpack(&mut file, bytes.len() as u64, None, &room, &Watch::default()).unwrap_err();
+    assert_eq!(std::fs::read_dir(workspace.path().join("objects")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(workspace.path()).unwrap().count(), 1);
+    // Neither of what lies around the bundle, nor of a bundle that nobody needs any more.
+    let tree = Maker::new().file(b"r/capability.json", b"{}").file(b"o/x", b"").unpack();
+    assert_eq!(&*tree.unwrap_err().code, "bundle.no-manifest");
+    let unpacked =
+        Maker::new().file(b"README", b"").file(b"package/capability.json", b"{}").unpack().unwrap();
+    let root = unpacked.tree.root().to_owned();
+    assert!(root.is_dir());
+    let Unpacked { tree, _objects: objects } = unpacked;
+    drop(tree);
+    assert_eq!(std::fs::read_dir(objects.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -442,6 +473,6 @@ fn unpacking_that_is_given_up_ends() {
     let cancel = tokio_util::sync::CancellationToken::new();
     cancel.cancel();
     let bytes = gzip(&Maker::bundle().tar());
-    let error = unpack(bytes.as_slice(), bytes.len() as u64, None, &Watch::new(cancel)).unwrap_err();
+    let error = unpacked_as(&bytes, None, &Watch::new(cancel)).unwrap_err();
     assert_eq!(&*error.code, "cancelled");
 }

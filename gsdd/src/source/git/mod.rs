@@ -60,7 +60,7 @@ pub(super) fn fetch(
             match file(&format!("{subdir}{}", signed::ENDING))? {
                 None => None,
                 Some(signature) => {
-                    let line = signed::signed_line(&tree.content_hash());
+                    let line = signed::signed_line(tree.content_hash());
                     let verified = signed::verified(recorded, &signature, &line, caller, || file(&key))?;
                     Some(verified.signer_of(&tree, caller))
                 }

@@ -1,14 +1,18 @@
-//! The tree of a commit as a bundle: names judged, then the blobs, out of the object database.
+//! The tree of a commit as a staged bundle: names judged, then the blobs, out of the object database.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::Stdio;
 
 use gsd_proto::{Code, WireError};
 use gsdd_core::bundle::{Budget, RelPath, TwinGuard, check_member, is_cache_entry, is_vcs_entry};
 use gsdd_core::text::shown;
 
+use super::super::raise_limit;
 use super::{Git, MAX_LISTING};
-use crate::fs::bundle_tree::{BundleFile, BundleTree};
+use crate::fs::bundle_tree::{BundleTree, TreeRefusal};
+use crate::fs::staging::Staging;
+use crate::lifecycle::from_tree;
 
 impl Git<'_> {
     pub(super) fn read_tree(&self, commit: &str, subdir: Option<&RelPath>) -> Result<BundleTree, WireError> {
@@ -21,9 +25,9 @@ impl Git<'_> {
                 format!("the commit has no folder {}", shown(folder)),
             ));
         }
-        let mut budget = Budget::staging();
+        let mut budget = Budget::staging(self.caller.room.max_bytes);
         let mut twins = TwinGuard::new();
-        let mut tree = BundleTree::default();
+        let mut staging = Staging::new(&self.caller.room).map_err(|refusal| from_tree(&refusal))?;
         let mut blobs: Vec<(RelPath, String, bool)> = Vec::new();
         for entry in listing.stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
             let Some((mode, kind, id, path)) = listed(entry) else { continue };
@@ -37,7 +41,7 @@ impl Git<'_> {
             match (kind, mode) {
                 ("tree", _) => {
                     budget.add_dir().map_err(|over| refuse("too-many-entries", &over.to_string()))?;
-                    tree.folders.insert(member.as_str().to_owned());
+                    staging.add_folder(&member).map_err(|refusal| from_tree(&refusal))?;
                 }
                 ("blob", "100644" | "100664") => blobs.push((member, id.to_owned(), false)),
                 ("blob", "100755") => blobs.push((member, id.to_owned(), true)),
@@ -47,15 +51,15 @@ impl Git<'_> {
                 _ => return Err(refuse("non-regular", "submodules are not allowed in a bundle")),
             }
         }
-        self.read_blobs(&blobs, &mut budget, &mut tree)?;
-        Ok(tree)
+        self.read_blobs(&blobs, &mut budget, &mut staging)?;
+        staging.finish("").map_err(|refusal| from_tree(&refusal))
     }
 
     fn read_blobs(
         &self,
         blobs: &[(RelPath, String, bool)],
         budget: &mut Budget,
-        tree: &mut BundleTree,
+        staging: &mut Staging,
     ) -> Result<(), WireError> {
         let lost = |error: std::io::Error| {
             WireError::new(Code::SourceUnreachable, format!("reading from git: {error}"))
@@ -88,19 +92,24 @@ impl Git<'_> {
                 budget
                     .add_file(size)
                     .map_err(|over| refused("too-large", path.as_str(), &over.to_string()))?;
-                let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-                answers.read_exact(&mut bytes).map_err(lost)?;
+                let mut content = answers.by_ref().take(size);
+                let count = staging.add_file(path, *executable, |buffer| {
+                    let read = content.read(buffer);
+                    read.map_err(|error| TreeRefusal::new("unreadable", Path::new("git"), error.to_string()))
+                });
+                if count.map_err(|refusal| from_tree(&refusal))? != size {
+                    return Err(lost(std::io::ErrorKind::UnexpectedEof.into()));
+                }
                 answers.read_exact(&mut [0]).map_err(lost)?;
-                tree.add(path, BundleFile { bytes, executable: *executable });
                 self.caller.watch.check()?;
                 self.caller.watch.advance(
                     "unpack",
-                    tree.files.len() as u64,
+                    staging.files.len() as u64,
                     Some(blobs.len() as u64),
                     "files",
                 );
             }
-            self.caller.watch.finished("unpack", tree.files.len() as u64, "files");
+            self.caller.watch.finished("unpack", staging.files.len() as u64, "files");
             Ok(())
         })();
         drop(requests);
@@ -116,7 +125,7 @@ fn refused(code: &str, path: &str, reason: &str) -> WireError {
             .at_file(path);
     error.code = format!("bundle.{code}").into();
     error.exit = 2;
-    error
+    raise_limit(error)
 }
 
 /// `<mode> <kind> <id>\t<path>`.

@@ -65,9 +65,18 @@ impl Spool {
         }
     }
 
-    pub(super) fn finish(self, final_url: Url) -> Result<Downloaded, Failure> {
+    fn write(&mut self, chunk: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(chunk)?;
+        self.sha512.update(chunk);
+        self.sha256.update(chunk);
+        self.bytes += chunk.len() as u64;
+        Ok(())
+    }
+
+    /// What came, at its beginning.
+    pub(super) fn finish(self, final_url: Url) -> std::io::Result<Downloaded> {
         let Self { mut file, bytes, sha512, sha256 } = self;
-        file.rewind().map_err(Failure::disk)?;
+        file.rewind()?;
         let sha256 = sha256.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Downloaded { final_url, file, bytes, sha512: Pin::from_digest(&sha512.finalize().into()), sha256 })
     }
@@ -83,12 +92,7 @@ impl Sink<'_> {
     fn take(&mut self, chunk: &[u8]) -> Result<(), Failure> {
         match self {
             Self::Memory(bytes) => bytes.extend_from_slice(chunk),
-            Self::Spool(spool) => {
-                spool.file.write_all(chunk).map_err(Failure::disk)?;
-                spool.sha512.update(chunk);
-                spool.sha256.update(chunk);
-                spool.bytes += chunk.len() as u64;
-            }
+            Self::Spool(spool) => spool.write(chunk).map_err(Failure::disk)?,
         }
         Ok(())
     }

@@ -32,6 +32,7 @@ use client::Clients;
 use failure::Failure;
 use hop::Hop;
 
+use super::archive::max_stream;
 use super::watch::Watch;
 
 /// Redirects that are followed.
@@ -63,11 +64,15 @@ impl Limits {
         }
     }
 
-    /// For an archive. The bound is upstream's.
-    pub(crate) const fn archive() -> Self {
+    /// For the archive of a bundle with at most `bundle_bytes` of content. The bound is upstream's until a bundle may
+    /// have more than that; the time grows with it.
+    pub(crate) const fn archive(bundle_bytes: u64) -> Self {
+        const USUAL: u64 = 64 * 1024 * 1024;
+        let wanted = max_stream(bundle_bytes);
+        let bytes = if wanted > USUAL { wanted } else { USUAL };
         Self {
-            time: Duration::from_secs(300),
-            bytes: 64 * 1024 * 1024,
+            time: Duration::from_secs(300 * bytes.div_ceil(USUAL)),
+            bytes,
             window: Duration::from_secs(15),
             window_bytes: 60 * 1024,
         }
@@ -199,7 +204,7 @@ impl Http {
             let mut spool = body::Spool::new(workspace);
             body::read(&mut response, request, deadline, &self.watch, &mut Sink::Spool(&mut spool))
                 .await
-                .and_then(|()| spool.finish(hop.clone()))
+                .and_then(|()| spool.finish(hop.clone()).map_err(Failure::disk))
                 .map_err(|failure| failure.explain(&hop, request.url))
         })
     }

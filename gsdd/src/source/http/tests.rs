@@ -101,9 +101,9 @@ fn a_document_and_an_archive_arrive_with_their_digests() {
     let served = body.clone();
     let server = HttpsServer::start(&[], move |_| Reply::ok(served.clone()));
     let bench = Bench::of(&server);
-    assert_eq!(bench.get_within(&server.url("/x"), Limits::archive()).unwrap().bytes, body);
+    assert_eq!(bench.get_within(&server.url("/x"), Limits::archive(0)).unwrap().bytes, body);
     let url = server.url("/c.tgz?token=1");
-    let mut got = bench.run(|http, dir| http.download(&Request::new(&url, Limits::archive()), dir)).unwrap();
+    let mut got = bench.run(|http, dir| http.download(&Request::new(&url, Limits::archive(0)), dir)).unwrap();
     let mut bytes = Vec::new();
     got.file.read_to_end(&mut bytes).unwrap();
     assert_eq!((got.bytes, bytes == body, got.sha512), (body.len() as u64, true, Digest::of(&body)));

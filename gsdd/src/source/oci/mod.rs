@@ -43,7 +43,8 @@ pub(super) fn fetch(
         return Err(mismatch("the archive", &layer.digest, &has));
     }
     let archive = caller.judge_archive(SourceKind::Oci, &got.sha512)?;
-    let tree = archive::unpack(&mut got.file, got.bytes, promised(&layer.media_type), &caller.watch)?;
+    let tree =
+        archive::unpack(&mut got.file, got.bytes, promised(&layer.media_type), &caller.room, &caller.watch)?;
     let from = TakenFrom {
         archive: Some(archive),
         reference: Some(format!("oci://{host}/{repository}@{found}")),
@@ -164,7 +165,7 @@ impl<'a> Registry<'a> {
         let request = Request {
             authorization: self.authorization.clone(),
             errand: self.errand(),
-            ..Request::new(&url, Limits::archive())
+            ..Request::new(&url, Limits::archive(self.caller.room.max_bytes))
         };
         self.caller.http()?.download(&request, &self.caller.workspace)
     }

@@ -5,6 +5,8 @@
 
 mod composing;
 mod hooks;
+#[cfg(unix)]
+mod installing;
 mod lookup;
 mod report;
 mod resting;
@@ -49,6 +51,9 @@ enum Part {
     Composing,
     /// Looking up in a large index
     Lookup,
+    /// Installing archives
+    #[cfg(unix)]
+    Installing,
     /// The daemon at rest
     Resting,
 }
@@ -76,6 +81,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if wanted(Part::Lookup) {
         println!("looking up …");
         rows.extend(lookup::measure(&folder)?);
+    }
+    #[cfg(unix)]
+    if wanted(Part::Installing) {
+        println!("installing …");
+        rows.extend(installing::measure(&folder)?);
     }
     if wanted(Part::Resting) {
         println!("the daemon at rest …");

@@ -89,7 +89,8 @@ fn switches(process: &Path) -> Outcome<f64> {
     Ok(sum)
 }
 
-fn number_in(file: &Path, name: &str) -> Outcome<f64> {
+/// The number behind `name` in a file of `/proc`.
+pub(super) fn number_in(file: &Path, name: &str) -> Outcome<f64> {
     let text = std::fs::read_to_string(file).doing(format!("reading {}", file.display()))?;
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
