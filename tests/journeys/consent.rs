@@ -254,7 +254,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
     assert!(answer.stdout.contains("acme-lint refuses"), "{}", answer.stdout);
     colleague.gsdctl(grant).run().succeeds().prints("current");
     // A change is another thing to agree to.
-    gsd_tests::put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
+    put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
     assert!(listed().contains("changed"), "{}", listed());
     colleague.gsdctl(grant).run().exits(3);
     colleague.gsdctl(grant).arg("--yes").run().succeeds();
