@@ -186,7 +186,7 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn t95_sources_that_no_index_may_name() {
+fn sources_that_no_index_may_name() {
     for source in [
         "./x",
         "/x",
