@@ -23,6 +23,7 @@ mod outdated;
 mod policy;
 mod progress;
 mod project_scope;
+mod race;
 mod reconcile_vectors;
 mod registry_source;
 mod reviewer;

@@ -47,6 +47,8 @@ struct Hashed {
     hash: Result<String, String>,
     /// The token of an agreement to this content; computed when the hash is not the agreed one.
     digest: OnceLock<Option<String>>,
+    /// What it declares, judged from the bytes that were hashed; `None` when they changed before they were read again.
+    declared: OnceLock<Option<Arc<Declared>>>,
     /// From when on the stamps alone prove nothing.
     look_again: Option<Instant>,
 }
@@ -106,7 +108,30 @@ impl Bundles {
         bundle: &Path,
         max_bytes: impl FnOnce() -> u64,
     ) -> Result<String, String> {
-        self.hashed(bundle, max_bytes)?.hash.clone()
+        self.hashed(bundle, max_bytes, None)?.hash.clone()
+    }
+
+    /// What a bundle with the agreed content declares: the bytes that were compared are the bytes that are judged, or
+    /// somebody who writes all the time could show one content to the comparison and another one to the reader (T145).
+    /// `None` when it has another content, or changes while it is read.
+    pub(crate) fn agreed(
+        &self,
+        dir_name: &str,
+        bundle: &Path,
+        agreed: &str,
+        fits: impl Fn(&str) -> bool,
+        (objects, contract): (&Objects, &HostContract),
+    ) -> Option<Arc<Declared>> {
+        let hashed = self.hashed(bundle, || objects.room(agreed), Some((dir_name, contract))).ok()?;
+        if !self.is_agreed(&hashed, bundle, agreed, fits).ok()? {
+            return None;
+        }
+        let judge = || {
+            let tree = BundleTree::read(bundle, hashed.max_bytes).ok()?;
+            let same = hashed.hash.as_deref() == Ok(tree.content_hash().as_str());
+            same.then(|| declared_in(dir_name, &tree, contract)).flatten().map(Arc::new)
+        };
+        hashed.declared.get_or_init(judge).clone()
     }
 
     /// Whether a bundle has the content that was agreed to: `agreed` is its hash, and `fits` knows the token of the
@@ -121,7 +146,17 @@ impl Bundles {
         fits: impl Fn(&str) -> bool,
         objects: &Objects,
     ) -> Result<bool, String> {
-        let hashed = self.hashed(bundle, || objects.room(agreed))?;
+        let hashed = self.hashed(bundle, || objects.room(agreed), None)?;
+        self.is_agreed(&hashed, bundle, agreed, fits)
+    }
+
+    fn is_agreed(
+        &self,
+        hashed: &Hashed,
+        bundle: &Path,
+        agreed: &str,
+        fits: impl Fn(&str) -> bool,
+    ) -> Result<bool, String> {
         let hash = hashed.hash.as_ref().map_err(Clone::clone)?;
         if hash == agreed {
             return Ok(true);
@@ -137,7 +172,13 @@ impl Bundles {
         (tree.content_hash().as_str() == hash).then(|| digest_of(&tree, &facts_of(&tree)))
     }
 
-    fn hashed(&self, bundle: &Path, max_bytes: impl FnOnce() -> u64) -> Result<Arc<Hashed>, String> {
+    /// With `judged` the bundle is judged in the same go when it has to be read.
+    fn hashed(
+        &self,
+        bundle: &Path,
+        max_bytes: impl FnOnce() -> u64,
+        judged: Option<(&str, &HostContract)>,
+    ) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
         let known = known
             .filter(|known| known.is_settled())
@@ -154,10 +195,17 @@ impl Bundles {
         let stamps =
             bundle_tree::stamps(bundle, MAX_STAMPS).ok_or("it has too many files, or can't be listed")?;
         let look_again = unsettled_until(stamps.iter().map(|(_, stamp)| stamp));
-        let hash = bundle_tree::hash(bundle, max_bytes)
-            .map(|hash| hash.as_str().to_owned())
-            .map_err(|refusal| refusal.to_string());
-        let hashed = Arc::new(Hashed { max_bytes, stamps, hash, digest: OnceLock::new(), look_again });
+        let declared = OnceLock::new();
+        let hash = match judged {
+            None => bundle_tree::hash(bundle, max_bytes).map(|hash| hash.as_str().to_owned()),
+            Some((dir_name, contract)) => BundleTree::read(bundle, max_bytes).map(|tree| {
+                let _ = declared.set(declared_in(dir_name, &tree, contract).map(Arc::new));
+                tree.content_hash().as_str().to_owned()
+            }),
+        };
+        let hash = hash.map_err(|refusal| refusal.to_string());
+        let hashed =
+            Arc::new(Hashed { max_bytes, stamps, hash, digest: OnceLock::new(), declared, look_again });
         lock(&self.hashed).insert(bundle.to_owned(), Arc::clone(&hashed));
         Ok(hashed)
     }
@@ -216,6 +264,36 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn unchanged(stamps: &[(PathBuf, Stamp)]) -> bool {
     stamps.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+}
+
+/// What the hashed bytes of a bundle declare; `None` when they are other ones by now.
+fn declared_in(dir_name: &str, tree: &BundleTree, contract: &HostContract) -> Option<Declared> {
+    let manifest = match tree.file("capability.json") {
+        None => ManifestRead::Missing,
+        Some(file) if file.bytes > MAX_FILE => ManifestRead::Unreadable("larger than 8 MiB".to_owned()),
+        Some(_) => {
+            let bytes = tree.bytes("capability.json").ok()?;
+            ManifestRead::Read(Arc::new(assess(dir_name, &bytes, contract)))
+        }
+    };
+    let mut fragments = BTreeMap::new();
+    if let ManifestRead::Read(assessed) = &manifest {
+        for relative in &assessed.fragment_paths {
+            let path = relative.strip_prefix("./").unwrap_or(relative);
+            let read = match (tree.file(path), tree.bytes(path).map(String::from_utf8)) {
+                (None, _) => FragmentRead::Refused("the bundle does not contain it".to_owned()),
+                (Some(file), Err(_)) if file.bytes > MAX_FILE => {
+                    FragmentRead::Refused("it is too large".to_owned())
+                }
+                (Some(_), Err(_)) => return None,
+                (Some(_), Ok(Err(_))) => FragmentRead::Refused("it is not UTF-8 text".to_owned()),
+                (Some(_), Ok(Ok(text))) => FragmentRead::Text(text.into()),
+            };
+            fragments.insert(relative.clone(), read);
+        }
+    }
+    // Stamps of the whole bundle go with its hash.
+    Some(Declared { manifest, fragments, stamps: Vec::new() })
 }
 
 fn read_declared(dir_name: &str, bundle: &Path, contract: &HostContract) -> Declared {

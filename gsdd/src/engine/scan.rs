@@ -10,7 +10,7 @@ use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, Scope};
 use gsdd_core::consent::ConsentStore;
 use gsdd_core::ids::has_id_shape;
 use gsdd_core::ledger::{self, Ledger};
-use gsdd_core::registry::Base;
+use gsdd_core::registry::{Base, HostContract};
 
 use super::bundles::{Bundles, Declared};
 use super::roots::{self, OverlayRoot};
@@ -136,14 +136,14 @@ fn scan_root(scan: &mut Scan, base: &Base, root: &OverlayRoot, bundles: &Bundles
     let ledger = shared_files::read_ledger(&root.root.ledger()).map_err(|failure| failure.to_string());
     for dir_name in list(&root.root.bundles()) {
         let bundle = root.root.bundles().join(&dir_name);
-        let declared = bundles.declared(&dir_name, &bundle, base.contract());
         let state = match states.get(&dir_name) {
             Some(ledger::LedgerState::Pending) => LedgerState::Pending,
             Some(ledger::LedgerState::Committed) => LedgerState::Committed,
             Some(ledger::LedgerState::Neither) | None => LedgerState::Absent,
         };
-        let Agreed { verdict, content: agreed, destination } =
-            consented(scan, root, &dir_name, &bundle, bundles, agreements);
+        let Agreed { verdict, content: agreed, destination, declared } =
+            consented(scan, root, &dir_name, &bundle, bundles, (agreements, base.contract()));
+        let declared = declared.unwrap_or_else(|| bundles.declared(&dir_name, &bundle, base.contract()));
         scan.candidates.push(Candidate {
             dir_name: dir_name.clone(),
             scope: root.root.scope,
@@ -218,11 +218,13 @@ struct Agreed {
     /// Content hash that may run.
     content: Option<String>,
     destination: Option<String>,
+    /// What that content declares.
+    declared: Option<Arc<Declared>>,
 }
 
 impl Agreed {
     fn no(verdict: ConsentVerdict) -> Self {
-        Self { verdict, content: None, destination: None }
+        Self { verdict, content: None, destination: None, declared: None }
     }
 }
 
@@ -232,7 +234,7 @@ fn consented(
     dir_name: &str,
     bundle: &Path,
     bundles: &Bundles,
-    agreements: &Agreements,
+    (agreements, contract): (&Agreements, &HostContract),
 ) -> Agreed {
     let taken = scan.own.taken(&root.root.dir, dir_name);
     let revoked = taken.is_some_and(|taken| taken.revoked_at.is_some());
@@ -251,8 +253,9 @@ fn consented(
     // Our token and address stand for the content of our record, not for that of somebody else's.
     let ours = taken.filter(|taken| taken.content_hash == content);
     let fits = |digest: &str| ours.is_some_and(|taken| taken.fits(digest));
-    match bundles.agrees(bundle, &content, fits, &agreements.objects) {
-        Ok(true) => Agreed {
+    match bundles.agreed(dir_name, bundle, &content, fits, (&agreements.objects, contract)) {
+        Some(declared) => Agreed {
+            declared: Some(declared),
             verdict: fitting,
             content: Some(content),
             destination: match ours {
@@ -260,7 +263,7 @@ fn consented(
                 None => recorded.and_then(|record| record.reviewer_host),
             },
         },
-        Ok(false) | Err(_) => Agreed::no(ConsentVerdict::Changed),
+        None => Agreed::no(ConsentVerdict::Changed),
     }
 }
 
