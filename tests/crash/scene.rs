@@ -78,11 +78,11 @@ impl Scene {
         scene
     }
 
-    /// Everything but the source, temporary folders, logs, and the times that ledgers and records legitimately carry.
+    /// Everything but the source, temporary folders, logs (that of decisions too), and the times that ledgers and records legitimately carry.
     pub(crate) fn tree(&self) -> Tree {
         let leave_out = ["run", "tmp", "bin", "src", "home/.local/state/gsd/logs"];
         let tree = Tree::of(&self.world.path(""), &leave_out).without_times();
-        tree.without_named("lock.note")
+        tree.without_named("lock.note").without_named("audit.jsonl")
     }
 
     /// The state that the tree is in; else how it differs from each.
