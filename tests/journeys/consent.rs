@@ -1,6 +1,8 @@
 //! Agreement: asked for, given for exactly what was shown, never assumed.
 
-use gsd_tests::{World, text_of, write_of};
+use gsd_proto::Context;
+use gsd_proto::api::capability::{Commit, CommitParams, Consent, Stage, StageParams};
+use gsd_tests::{World, put, text_of, write_of};
 use serde_json::json;
 
 fn digest_in(text: &str) -> String {
@@ -252,7 +254,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
     assert!(answer.stdout.contains("acme-lint refuses"), "{}", answer.stdout);
     colleague.gsdctl(grant).run().succeeds().prints("current");
     // A change is another thing to agree to.
-    gsd_tests::put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
+    put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
     assert!(listed().contains("changed"), "{}", listed());
     colleague.gsdctl(grant).run().exits(3);
     colleague.gsdctl(grant).arg("--yes").run().succeeds();
@@ -261,7 +263,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
 
 /// Everything that runs and everything that instructs, in full, for programs; grouped, with sizes, for people.
 #[test]
-fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
+fn t107_t118_what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.git")).unwrap();
     let long = "v".repeat(300);
@@ -349,4 +351,42 @@ fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
         .succeeds()
         .prints("it was taken back")
         .prints("refuse.sh");
+}
+
+/// The source belongs to somebody else, who changes it while the person reads what it would run.
+#[test]
+fn t40_t41_t45_what_is_committed_is_what_was_shown() {
+    let world = World::new();
+    let bundle = world.bundle("acme-lint").with_refusal().with_file("data/words.txt", "shown\n");
+    // Another name of a file of the person's is only its bytes.
+    put(world.path("home/notes.txt"), "mine\n");
+    std::fs::hard_link(world.path("home/notes.txt"), bundle.path("data/notes.txt")).unwrap();
+    let _ = world.start_daemon();
+    let mut client = world.client();
+    let ctx = Context::new("t", world.project(), [("HOME".into(), world.home().into_os_string())]);
+    let staged = client
+        .call::<Stage>(&StageParams { ctx: ctx.clone(), spec: bundle.spec(), ..StageParams::default() })
+        .unwrap();
+    let shown: Vec<(&str, Vec<u8>)> =
+        ["capability.json", "hooks/refuse.sh", "data/words.txt", "data/notes.txt"]
+            .map(|file| (file, gsd_tests::bytes_of(bundle.path(file))))
+            .into();
+    put(bundle.path("data/words.txt"), "other\n");
+    let bundle = bundle
+        .with_hook("Stop", "hooks/evil.sh", "#!/bin/sh\n")
+        .with_file("hooks/refuse.sh", "#!/bin/sh\necho evil\n");
+    std::fs::remove_file(bundle.path("data/notes.txt")).unwrap();
+    gsd_tests::link(bundle.path("data/notes.txt"), "/etc/passwd");
+    let consent = Some(Consent { digest: staged.consent_digest, blanket: false });
+    client
+        .call::<Commit>(&CommitParams { ctx, ticket: staged.ticket, consent, ..CommitParams::default() })
+        .unwrap();
+    let installed = world.path("home/.gsd/capabilities/acme-lint");
+    for (file, bytes) in shown {
+        assert_eq!(gsd_tests::bytes_of(installed.join(file)), bytes, "{file}");
+    }
+    assert!(!installed.join("hooks/evil.sh").exists());
+    let links =
+        std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(installed.join("data/notes.txt")).unwrap());
+    assert_eq!(links, 1);
 }
