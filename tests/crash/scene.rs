@@ -78,7 +78,8 @@ impl Scene {
         scene
     }
 
-    /// Everything but the source, temporary folders, logs (the audit log is verified), and the times that ledgers and records legitimately carry.
+    /// Everything but the source, temporary folders, logs (the audit log is verified), and the times that ledgers and
+    /// records legitimately carry.
     pub(crate) fn tree(&self) -> Tree {
         let leave_out = ["run", "tmp", "bin", "src", "home/.local/state/gsd/logs"];
         let tree = Tree::of(&self.world.path(""), &leave_out).without_times();

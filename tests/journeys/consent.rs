@@ -2,7 +2,7 @@
 
 use gsd_proto::Context;
 use gsd_proto::api::capability::{Commit, CommitParams, Consent, Stage, StageParams};
-use gsd_tests::{World, put, text_of, write_of};
+use gsd_tests::{World, link, put, text_of, write_of};
 use serde_json::json;
 
 fn digest_in(text: &str) -> String {
@@ -389,4 +389,47 @@ fn t40_t41_t45_what_is_committed_is_what_was_shown() {
     let links =
         std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(installed.join("data/notes.txt")).unwrap());
     assert_eq!(links, 1);
+}
+
+/// An agreement is for the project's real folder on this machine: another checkout of the same repository asks again.
+#[test]
+fn t130_t141_worktrees_and_clones_do_not_inherit_an_agreement() {
+    let world = World::new();
+    let repository = world.repository("one.git");
+    put(repository.folder().join("README.md"), "A project.\n");
+    repository.commit();
+    let bundle = world.bundle("acme-lint").with_refusal();
+    let install = ["install", &bundle.spec(), "--scope", "project", "--runtime", "claude", "--yes"];
+    world.gsdctl(install).cwd(repository.folder()).run().succeeds();
+    repository.git(&["add", "-A", "-f"]);
+    repository.commit();
+    let worktree = world.path("worktree").display().to_string();
+    repository.git(&["worktree", "add", "-q", "--detach", &worktree]);
+    let clone = world.path("clone").display().to_string();
+    repository.git(&["clone", "-q", ".", &clone]);
+    let state = |folder: &str| {
+        let listed = world.gsdctl(["list", "--json"]).cwd(folder).run().succeeds().json();
+        let rows = listed["data"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["id"] == "acme-lint").unwrap();
+        (row["status"].as_str().unwrap().to_owned(), row["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    let original = repository.folder().display().to_string();
+    assert_eq!(state(&original).0, "active");
+    let asks = |folder: &str| {
+        let ask = world.gsdctl(["hook", "PreToolUse", "--host", "claude"]).cwd(folder).input(write_of("x"));
+        ask.run().succeeds().stdout.contains("acme-lint refuses")
+    };
+    for other in [&worktree, &clone] {
+        let (status, reason) = state(other);
+        assert_eq!(status, "inactive", "{other}: {reason}");
+        assert!(reason.contains("nobody agreed"), "{other}: {reason}");
+        assert!(!asks(other), "{other}");
+    }
+    // A link to the folder is the folder.
+    link(world.path("alias"), &original);
+    assert_eq!(state(&world.path("alias").display().to_string()).0, "active");
+    assert!(asks(&original));
+    // Taking it back counts at the next call, for a host that has been running all the time too.
+    world.gsdctl(["consent", "revoke", "acme-lint"]).cwd(&original).run().succeeds();
+    assert!(!asks(&original));
 }
