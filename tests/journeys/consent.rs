@@ -376,7 +376,7 @@ fn t40_t41_t45_what_is_committed_is_what_was_shown() {
         .with_hook("Stop", "hooks/evil.sh", "#!/bin/sh\n")
         .with_file("hooks/refuse.sh", "#!/bin/sh\necho evil\n");
     std::fs::remove_file(bundle.path("data/notes.txt")).unwrap();
-    gsd_tests::link(bundle.path("data/notes.txt"), "/etc/passwd");
+    link(bundle.path("data/notes.txt"), "/etc/passwd");
     let consent = Some(Consent { digest: staged.consent_digest, blanket: false });
     client
         .call::<Commit>(&CommitParams { ctx, ticket: staged.ticket, consent, ..CommitParams::default() })
