@@ -40,6 +40,16 @@ pub(crate) fn is_genuine(root: &Path) -> bool {
     has_planning(root) || has_git(root)
 }
 
+/// Whether the home that was chosen in the place of the person's own (`GSD_HOME`) may have come with a project: it lies
+/// in a marked folder, or the project lies in it. Then nothing in it vouches for anything (threats T138, T140).
+pub(crate) fn brings_its_home(project: &Path, home: &Path, gsd_home: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (project, home, gsd_home) = (real(project), real(home), real(gsd_home));
+    gsd_home != home
+        && (project.starts_with(&gsd_home)
+            || gsd_home.ancestors().take_while(|folder| !home.starts_with(folder)).any(is_genuine))
+}
+
 fn has_planning(folder: &Path) -> bool {
     folder.join(".planning").is_dir()
 }

@@ -167,7 +167,7 @@ impl Known {
 }
 
 #[test]
-fn whatever_is_cut_off_at_random_gives_the_state_before_or_after() {
+fn t154_t155_whatever_is_cut_off_at_random_gives_the_state_before_or_after() {
     let seeds = std::env::var("GSD_TEST_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let threads = std::thread::available_parallelism().map_or(2, usize::from) * 2;
     let begun = Instant::now();

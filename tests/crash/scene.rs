@@ -78,11 +78,12 @@ impl Scene {
         scene
     }
 
-    /// Everything but the source, temporary folders, logs, and the times that ledgers and records legitimately carry.
+    /// Everything but the source, temporary folders, logs (the audit log is verified), and the times that ledgers and
+    /// records legitimately carry.
     pub(crate) fn tree(&self) -> Tree {
         let leave_out = ["run", "tmp", "bin", "src", "home/.local/state/gsd/logs"];
         let tree = Tree::of(&self.world.path(""), &leave_out).without_times();
-        tree.without_named("lock.note")
+        tree.without_named("lock.note").without_named("audit.jsonl")
     }
 
     /// The state that the tree is in; else how it differs from each.
@@ -190,6 +191,8 @@ impl Scene {
         self.world.gsdctl(["list"]).run().succeeds();
         let difference = before.difference(&self.tree());
         assert!(difference.is_empty(), "{what}: a second start:\n{difference}");
+        // Whatever was interrupted, no line of the audit log is half a line or follows a lost one.
+        self.world.gsdctl(["audit", "verify"]).run().succeeds();
         let args: &[&str] = match self.place {
             Place::Shared => &["hook", "exec", "acme-lint", "refuse.sh"],
             Place::Global | Place::Project => &["hook", "PreToolUse", "--host", "claude"],

@@ -12,7 +12,7 @@ fn install(world: &World, spec: &str) -> gsd_tests::Outcome {
 const VALID: &str = r#"{"id":"acme-lint","role":"feature","version":"1.0.0","title":"T","description":"D","tier":"full","requires":[],"engines":{"gsd":">=1.6.0"},"runtimeCompat":{"supported":["*"],"unsupported":[]},"skills":[],"agents":[],"config":{},"steps":[],"gates":[],"contributions":[]}"#;
 
 #[test]
-fn manifests_that_are_none_are_refused_with_all_their_problems() {
+fn t52_t55_t101_t102_t125_manifests_that_are_none_are_refused_with_all_their_problems() {
     let world = World::new();
     let before = world.tree();
     let folder = world.path("src/acme-lint");
@@ -110,7 +110,7 @@ fn manifests_that_are_none_are_refused_with_all_their_problems() {
 }
 
 #[test]
-fn t038_t047_sources_that_are_not_plain_folders_are_refused_and_never_waited_for() {
+fn t038_t039_t047_sources_that_are_not_plain_folders_are_refused_and_never_waited_for() {
     let world = World::new();
     let fifo = |path: &std::path::Path| {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -161,7 +161,7 @@ fn t038_t047_sources_that_are_not_plain_folders_are_refused_and_never_waited_for
 }
 
 #[test]
-fn fr_002_settings_that_do_not_parse_stop_everything_and_say_what_to_add() {
+fn fr_002_t149_settings_that_do_not_parse_stop_everything_and_say_what_to_add() {
     let world = World::new();
     let settings = world.path("home/.claude/settings.json");
     let bundle = world.bundle("acme-lint").with_refusal().with_skill("acme-lint");
@@ -254,7 +254,7 @@ fn fr_010_containers_of_another_shape_are_reported_and_kept() {
 }
 
 #[test]
-fn fr_011_names_that_are_taken_are_an_outcome_and_stay_the_persons() {
+fn fr_011_t111_names_that_are_taken_are_an_outcome_and_stay_the_persons() {
     let world = World::new();
     let bundle = world
         .bundle("acme-lint")

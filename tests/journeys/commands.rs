@@ -110,7 +110,7 @@ fn a_server_that_starts_an_outside_program_is_registered_as_declared() {
 }
 
 #[test]
-fn the_standup_command_runs_with_the_persons_streams_and_status() {
+fn t186_the_standup_command_runs_with_the_persons_streams_and_status() {
     let world = World::new();
     if !std::path::Path::new("/usr/bin/node").exists() {
         eprintln!("skipped: there is no node here");

@@ -1,6 +1,8 @@
 //! Agreement: asked for, given for exactly what was shown, never assumed.
 
-use gsd_tests::{World, text_of, write_of};
+use gsd_proto::Context;
+use gsd_proto::api::capability::{Commit, CommitParams, Consent, Stage, StageParams};
+use gsd_tests::{World, link, put, text_of, write_of};
 use serde_json::json;
 
 fn digest_in(text: &str) -> String {
@@ -252,7 +254,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
     assert!(answer.stdout.contains("acme-lint refuses"), "{}", answer.stdout);
     colleague.gsdctl(grant).run().succeeds().prints("current");
     // A change is another thing to agree to.
-    gsd_tests::put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
+    put(colleague.path("proj/.gsd/capabilities/acme-lint/hooks/refuse.sh"), "#!/bin/sh\nexit 0\n");
     assert!(listed().contains("changed"), "{}", listed());
     colleague.gsdctl(grant).run().exits(3);
     colleague.gsdctl(grant).arg("--yes").run().succeeds();
@@ -261,7 +263,7 @@ fn a_colleague_agrees_to_what_came_with_the_project() {
 
 /// Everything that runs and everything that instructs, in full, for programs; grouped, with sizes, for people.
 #[test]
-fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
+fn t107_t118_what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.git")).unwrap();
     let long = "v".repeat(300);
@@ -349,4 +351,85 @@ fn what_is_disclosed_is_complete_for_programs_and_readable_for_people() {
         .succeeds()
         .prints("it was taken back")
         .prints("refuse.sh");
+}
+
+/// The source belongs to somebody else, who changes it while the person reads what it would run.
+#[test]
+fn t40_t41_t45_what_is_committed_is_what_was_shown() {
+    let world = World::new();
+    let bundle = world.bundle("acme-lint").with_refusal().with_file("data/words.txt", "shown\n");
+    // Another name of a file of the person's is only its bytes.
+    put(world.path("home/notes.txt"), "mine\n");
+    std::fs::hard_link(world.path("home/notes.txt"), bundle.path("data/notes.txt")).unwrap();
+    let _ = world.start_daemon();
+    let mut client = world.client();
+    let ctx = Context::new("t", world.project(), [("HOME".into(), world.home().into_os_string())]);
+    let staged = client
+        .call::<Stage>(&StageParams { ctx: ctx.clone(), spec: bundle.spec(), ..StageParams::default() })
+        .unwrap();
+    let shown: Vec<(&str, Vec<u8>)> =
+        ["capability.json", "hooks/refuse.sh", "data/words.txt", "data/notes.txt"]
+            .map(|file| (file, gsd_tests::bytes_of(bundle.path(file))))
+            .into();
+    put(bundle.path("data/words.txt"), "other\n");
+    let bundle = bundle
+        .with_hook("Stop", "hooks/evil.sh", "#!/bin/sh\n")
+        .with_file("hooks/refuse.sh", "#!/bin/sh\necho evil\n");
+    std::fs::remove_file(bundle.path("data/notes.txt")).unwrap();
+    link(bundle.path("data/notes.txt"), "/etc/passwd");
+    let consent = Some(Consent { digest: staged.consent_digest, blanket: false });
+    client
+        .call::<Commit>(&CommitParams { ctx, ticket: staged.ticket, consent, ..CommitParams::default() })
+        .unwrap();
+    let installed = world.path("home/.gsd/capabilities/acme-lint");
+    for (file, bytes) in shown {
+        assert_eq!(gsd_tests::bytes_of(installed.join(file)), bytes, "{file}");
+    }
+    assert!(!installed.join("hooks/evil.sh").exists());
+    let links =
+        std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(installed.join("data/notes.txt")).unwrap());
+    assert_eq!(links, 1);
+}
+
+/// An agreement is for the project's real folder on this machine: another checkout of the same repository asks again.
+#[test]
+fn t130_t141_worktrees_and_clones_do_not_inherit_an_agreement() {
+    let world = World::new();
+    let repository = world.repository("one.git");
+    put(repository.folder().join("README.md"), "A project.\n");
+    repository.commit();
+    let bundle = world.bundle("acme-lint").with_refusal();
+    let install = ["install", &bundle.spec(), "--scope", "project", "--runtime", "claude", "--yes"];
+    world.gsdctl(install).cwd(repository.folder()).run().succeeds();
+    repository.git(&["add", "-A", "-f"]);
+    repository.commit();
+    let worktree = world.path("worktree").display().to_string();
+    repository.git(&["worktree", "add", "-q", "--detach", &worktree]);
+    let clone = world.path("clone").display().to_string();
+    repository.git(&["clone", "-q", ".", &clone]);
+    let state = |folder: &str| {
+        let listed = world.gsdctl(["list", "--json"]).cwd(folder).run().succeeds().json();
+        let rows = listed["data"].as_array().unwrap().clone();
+        let row = rows.into_iter().find(|row| row["id"] == "acme-lint").unwrap();
+        (row["status"].as_str().unwrap().to_owned(), row["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    let original = repository.folder().display().to_string();
+    assert_eq!(state(&original).0, "active");
+    let asks = |folder: &str| {
+        let ask = world.gsdctl(["hook", "PreToolUse", "--host", "claude"]).cwd(folder).input(write_of("x"));
+        ask.run().succeeds().stdout.contains("acme-lint refuses")
+    };
+    for other in [&worktree, &clone] {
+        let (status, reason) = state(other);
+        assert_eq!(status, "inactive", "{other}: {reason}");
+        assert!(reason.contains("nobody agreed"), "{other}: {reason}");
+        assert!(!asks(other), "{other}");
+    }
+    // A link to the folder is the folder.
+    link(world.path("alias"), &original);
+    assert_eq!(state(&world.path("alias").display().to_string()).0, "active");
+    assert!(asks(&original));
+    // Taking it back counts at the next call, for a host that has been running all the time too.
+    world.gsdctl(["consent", "revoke", "acme-lint"]).cwd(&original).run().succeeds();
+    assert!(!asks(&original));
 }

@@ -159,7 +159,7 @@ fn t033_t088_t092_links_submodules_and_git_folders_never_get_into_a_bundle() {
 }
 
 #[test]
-fn fr_025_credentials_in_a_url_are_refused_and_never_stored() {
+fn fr_025_t66_t82_t83_credentials_in_a_url_are_refused_and_never_stored() {
     let world = World::new();
     let before = world.tree();
     for url in [
@@ -191,7 +191,7 @@ fn fr_025_credentials_in_a_url_are_refused_and_never_stored() {
 }
 
 #[test]
-fn fr_031_t089_neither_the_callers_git_variables_nor_hooks_nor_filters_get_a_say() {
+fn fr_031_t089_t090_neither_the_callers_git_variables_nor_hooks_nor_filters_get_a_say() {
     let world = World::new();
     let (repository, _) = history(&world);
     let pwned = world.path("pwned");
@@ -313,7 +313,7 @@ fn fr_026_temporary_files_on_another_file_system_are_no_obstacle() {
 }
 
 #[test]
-fn t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
+fn t76_t78_a_digest_does_not_go_with_a_repository_or_a_folder() {
     let world = World::new();
     let bundle = world.bundle("acme-lint");
     let sri = format!("sha512-{}==", "A".repeat(86));
@@ -344,4 +344,59 @@ fn t58_t61_a_repository_on_this_machine_is_not_asked_unless_the_policy_lists_it(
     put(&policy, "[network]\nprivate_hosts = \"*\"\n");
     let run = world.gsdctl(["install", &source, "--yes"]).run();
     run.exits(4).says("network.private_hosts").says("policy.toml");
+}
+
+/// What a repository holds is not what git would make of it: objects are checked when they arrive, and sizes are looked
+/// at before anything is read.
+#[test]
+fn t93_malformed_and_oversized_objects_are_refused() {
+    let world = World::new();
+    let before = world.tree();
+    let attack = |name: &str, expected: &str, prepare: &dyn Fn(&Repository)| {
+        let repository = world.repository("acme-lint.git");
+        version_at(&repository, "", "1.0.0");
+        prepare(&repository);
+        let refused = install(&world, "").fails();
+        assert!(refused.stderr.contains(expected), "{name}: {}", refused.stderr);
+        std::fs::remove_dir_all(world.path("forge")).unwrap();
+        std::fs::remove_file(world.path("home/.gitconfig")).unwrap();
+        world.is_as(&before, name);
+    };
+    // A tree with one name twice, which no index can hold.
+    attack("one name twice", "forge.example", &|repository| {
+        let commit = repository.commit();
+        let blob = repository.git(&["rev-parse", &format!("{commit}:capability.json")]);
+        let id: Vec<u8> =
+            (0..40).step_by(2).map(|at| u8::from_str_radix(&blob[at..at + 2], 16).unwrap()).collect();
+        let entry = [b"100644 capability.json\0".as_slice(), &id].concat();
+        put(repository.folder().join(".git/twice"), [entry.clone(), entry].concat());
+        let tree = repository.git(&["hash-object", "-t", "tree", "--literally", "-w", ".git/twice"]);
+        let commit = repository.git(&["commit-tree", "-m", "twice", &tree]);
+        repository.git(&["update-ref", "refs/heads/main", &commit]);
+    });
+    // A few KiB in the pack.
+    attack("a packed bomb", "content", &|repository| {
+        let zeros = std::fs::File::create(repository.folder().join("zeros")).unwrap();
+        zeros.set_len(20 << 20).unwrap();
+        repository.commit();
+    });
+}
+
+#[test]
+fn t100_what_git_says_cannot_act_on_the_terminal() {
+    let world = World::new();
+    let bin = world.path("tmp/bin");
+    put(
+        bin.join("git"),
+        "#!/bin/sh\nprintf 'fatal: \\033[2J\\033]0;title\\007 no\\nerror: \\342\\200\\256run me\\n' >&2\nexit 128\n",
+    );
+    gsd_tests::set_mode(bin.join("git"), 0o755);
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    for json in [false, true] {
+        let run = world.gsdctl(["install", URL, "--yes", "--no-daemon"]).env("PATH", &path);
+        let said = if json { run.arg("--json") } else { run }.run().fails();
+        let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!said.stdout.contains(acts) && !said.stderr.contains(acts), "{said:?}");
+        assert!(said.stdout.contains("u{1b}[2J") || said.stderr.contains("u{1b}[2J"), "{said:?}");
+    }
 }

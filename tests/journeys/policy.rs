@@ -219,28 +219,32 @@ fn t187_a_policy_that_is_changed_while_a_bundle_waits_counts_at_the_commit() {
     let _ = world.start_daemon();
     let mut client = world.client();
     let ctx = Context::new("t", world.project(), [("HOME".into(), world.home().into_os_string())]);
-    let staged = client
-        .call::<Stage>(&StageParams { ctx: ctx.clone(), spec: bundle.spec(), ..StageParams::default() })
-        .unwrap();
-    let params = CommitParams {
-        ctx,
-        ticket: staged.ticket,
-        consent: Some(Consent { digest: staged.consent_digest, blanket: false }),
-        ..CommitParams::default()
+    // A commit that failed leaves nothing staged.
+    let staged = |client: &mut gsd_proto::client::Client| {
+        let params = StageParams { ctx: ctx.clone(), spec: bundle.spec(), ..StageParams::default() };
+        let staged = client.call::<Stage>(&params).unwrap();
+        CommitParams {
+            ctx: ctx.clone(),
+            ticket: staged.ticket,
+            consent: Some(Consent { digest: staged.consent_digest, blanket: false }),
+            ..CommitParams::default()
+        }
     };
     for (text, code) in [
         ("[sources]\ndeny = [\"kind:local\"]\n", "policy.source_blocked"),
         ("[sources]\nmin_level = \"pin\"\n", "policy.level_too_low"),
         ("[executable]\nforbid = [\"hooks\"]\n", "policy.executable_forbidden"),
     ] {
+        let params = staged(&mut client);
         policy(&world, text);
         match client.call::<Commit>(&params) {
             Err(CallError::Remote { error, .. }) => assert_eq!(&*error.code, code),
             other => panic!("{code}: {other:?}"),
         }
         assert!(!world.path("home/.gsd/capabilities/acme-lint").exists(), "{code}");
+        policy(&world, "");
     }
-    policy(&world, "");
+    let params = staged(&mut client);
     client.call::<Commit>(&params).unwrap();
 }
 

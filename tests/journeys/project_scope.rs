@@ -295,3 +295,89 @@ fn settings_of_a_clone_that_name_our_launcher_run_nothing_of_the_clone() {
     assert!(!answer.stdout.contains("deny"), "{}", answer.stdout);
     assert!(!world.path("home/pwned").exists());
 }
+
+/// A folder that was unpacked somewhere, with a home of its own: it takes more than an environment variable to make it
+/// the person's.
+#[test]
+fn t138_t140_a_home_that_came_with_a_folder_activates_nothing() {
+    let world = World::new();
+    let marker = world.path("was-run");
+    let script = format!("#!/bin/sh\ntouch {}\necho refuses >&2\nexit 2\n", marker.display());
+    for folder in ["loose", "clone/home"] {
+        let home = world.path(folder);
+        let _planted = gsd_tests::Bundle::at(&home.join(".gsd/capabilities/acme-lint"), "acme-lint")
+            .with_hook("PreToolUse", "hooks/x.sh", &script);
+        put(home.join(".gsd-capabilities.json"), forged_ledger(&forged_entry()));
+        std::fs::create_dir_all(home.join("sub")).unwrap();
+    }
+    std::fs::create_dir_all(world.path("clone/.git")).unwrap();
+    std::fs::create_dir_all(world.path("clone/src")).unwrap();
+    for (home, cwd) in [
+        ("loose", "loose"),
+        ("loose", "loose/sub"),
+        ("clone/home", "clone"),
+        ("clone/home", "clone/src"),
+        ("clone/home", "clone/home/sub"),
+        ("clone/home", "proj"),
+    ] {
+        let run = |args: &[&str]| {
+            let run = world.gsdctl(args.iter().copied()).cwd(world.path(cwd)).env("GSD_NO_DAEMON", "1");
+            run.env("GSD_HOME", world.path(home))
+        };
+        let answer = run(&["hook", "PreToolUse", "--host", "claude"]).input(write_of("x")).run().succeeds();
+        assert!(!answer.stdout.contains("refuses") && !marker.exists(), "{home} in {cwd}: {}", answer.stdout);
+        let listed = run(&["list", "--json"]).run().succeeds().json();
+        let found = listed["data"].as_array().unwrap().iter().find(|row| row["id"] == "acme-lint").cloned();
+        assert!(found.as_ref().is_some_and(|row| row["status"] != "active"), "{home} in {cwd}: {found:?}");
+    }
+}
+
+#[test]
+fn t133_an_update_of_a_forged_record_needs_an_agreement_of_its_own() {
+    let world = World::new();
+    project(&world);
+    // The same surfaces here and at the source that the record names: nothing differs, and nobody agreed.
+    let source = world.bundle("acme-lint").with_refusal();
+    let planted =
+        gsd_tests::Bundle::at(&world.path("proj/.gsd/capabilities/acme-lint"), "acme-lint").with_refusal();
+    let mut entry = forged_entry();
+    entry["source"] = source.spec().into();
+    put(world.path("proj/.gsd-capabilities.json"), forged_ledger(&entry));
+    drop(source.with("version", json!("1.0.1")));
+    put(world.path("proj/.planning/config.json"), r#"{"capabilities": {"auto_update": true}}"#);
+    let before = world.tree();
+    world.gsdctl(["update", "acme-lint"]).run().exits(3).says("consent");
+    world.is_as(&before, "asked");
+    let auto = world.gsdctl(["update", "--all", "--auto", "--json"]).run().json();
+    assert_eq!(auto["data"]["items"][0]["status"], "waiting", "{auto}");
+    world.is_as(&before, "by itself");
+    assert!(!refuses(&world));
+    drop(planted);
+}
+
+#[test]
+fn t143_what_was_removed_stays_inactive_when_its_files_come_back() {
+    let world = World::new();
+    project(&world);
+    let bundle = world.bundle("acme-lint").with_refusal();
+    install(&world, &bundle.spec());
+    world
+        .shell("cp -R ../proj/.gsd ../proj/.gsd-capabilities.json ../tmp/")
+        .cwd(world.home())
+        .run()
+        .succeeds();
+    world.gsdctl(["remove", "acme-lint"]).run().succeeds();
+    let store = world.path("home/.gsd/consent.json");
+    assert!(
+        !store.exists() || !text_of(&store).contains("acme-lint"),
+        "the agreement outlives the capability"
+    );
+    // As a `git checkout` of an older commit brings them.
+    world
+        .shell("cp -R ../tmp/.gsd ../tmp/.gsd-capabilities.json ../proj/")
+        .cwd(world.home())
+        .run()
+        .succeeds();
+    assert_eq!(row(&world, "acme-lint")["status"], "inactive");
+    assert!(!refuses(&world));
+}

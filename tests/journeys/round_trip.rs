@@ -142,7 +142,7 @@ fn fr_009_a_missing_settings_file_and_its_folder_go_again() {
 }
 
 #[test]
-fn fr_008_links_and_modes_of_settings_files_stay() {
+fn fr_008_t150_t152_links_and_modes_of_settings_files_stay() {
     let world = World::new();
     std::fs::create_dir_all(world.path("proj/.git")).unwrap();
     let bundle = world.bundle("acme-lint").with_refusal();
@@ -213,7 +213,7 @@ fn the_same_capability_in_home_and_project_is_removed_one_by_one() {
 }
 
 #[test]
-fn fr_004_a_handler_that_the_person_added_to_our_group_survives() {
+fn fr_004_t156_a_handler_that_the_person_added_to_our_group_survives() {
     let world = World::new();
     let bundle = world.bundle("acme-lint").with_refusal();
     let settings = world.path("home/.claude/settings.json");
@@ -253,7 +253,7 @@ fn fr_005_fr_006_a_rewritten_registration_is_recognised() {
 }
 
 #[test]
-fn fr_013_paths_with_quotes_blanks_and_dollars_change_nothing() {
+fn fr_013_t103_paths_with_quotes_blanks_and_dollars_change_nothing() {
     let world = World::new();
     let project: PathBuf = world.path("it's $HOME; é \"q\"");
     std::fs::create_dir_all(project.join(".git")).unwrap();

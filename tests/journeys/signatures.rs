@@ -99,7 +99,7 @@ fn a_signed_archive_of_a_known_publisher_has_the_level_signature_everywhere() {
     shelf
         .install(&world)
         .succeeds()
-        .says("Where it comes from: signature: a publisher whose key is known signed these bytes")
+        .says("Where it comes from: a publisher whose key is known signed these bytes (signature)")
         .says(&format!("signed by acme, {} (key id {})", key.public(), key.key_id()))
         .says("signed comment: timestamp:1");
     is_at(&world, "1.0.0", "signature");
@@ -171,7 +171,7 @@ fn t161_a_key_that_comes_along_is_shown_binds_and_counts_from_the_second_time_on
     shelf
         .install(&world)
         .succeeds()
-        .says("Where it comes from: transport")
+        .says("(transport)")
         .says(&format!("signed by {} (key id {})", key.public(), key.key_id()))
         .says("first seen now");
     is_at(&world, "1.0.0", "transport");

@@ -252,3 +252,32 @@ fn fr_016_an_update_leaves_the_registration_as_it_is_and_an_old_client_path_is_r
     world.gsdctl(["list"]).run().succeeds();
     assert!(bare().stdout.contains("anew"));
 }
+
+#[test]
+fn t146_agreements_in_several_projects_at_once_are_all_kept() {
+    let world = World::new();
+    let projects: Vec<std::path::PathBuf> = (0..4).map(|at| world.path(format!("proj-{at}"))).collect();
+    let spec = world.bundle("acme-lint").with_refusal().spec();
+    for project in &projects {
+        std::fs::create_dir_all(project.join(".git")).unwrap();
+    }
+    let running: Vec<_> = projects
+        .iter()
+        .enumerate()
+        .map(|(at, project)| {
+            let install = world.gsdctl(["install", &spec, "--scope", "project", "--yes"]).cwd(project);
+            if at % 2 == 0 { install.spawn() } else { install.arg("--no-daemon").spawn() }
+        })
+        .collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let store = text_of(world.path("home/.gsd/consent.json"));
+    for project in &projects {
+        let real = std::fs::canonicalize(project).unwrap().display().to_string();
+        assert!(store.contains(&format!("\"{real}\"")), "{real} is lost: {store}");
+        let listed = world.gsdctl(["list"]).cwd(project).run().succeeds();
+        assert!(!listed.stdout.contains("inactive"), "{}", listed.stdout);
+    }
+}

@@ -15,7 +15,7 @@ fn installed(world: &World, id: &str) -> Value {
 }
 
 #[test]
-fn fr_018_an_update_keeps_the_wiring_and_says_current_when_nothing_changed() {
+fn fr_018_t153_an_update_keeps_the_wiring_and_says_current_when_nothing_changed() {
     let world = world();
     let bundle = world.bundle("acme-lint").with_refusal().with_skill("acme-lint");
     world.gsdctl(["install", &bundle.spec(), "--runtime", "claude", "--yes"]).run().succeeds();
@@ -60,7 +60,7 @@ fn changed_scripts_are_asked_for_again() {
 }
 
 #[test]
-fn fr_019_going_back_is_a_wish_and_no_accident() {
+fn fr_019_t54_t147_going_back_is_a_wish_and_no_accident() {
     let world = world();
     let bundle = world.bundle("acme-log").with_skill("acme-log");
     world.gsdctl(["install", &bundle.spec()]).run().succeeds();

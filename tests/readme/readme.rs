@@ -67,7 +67,13 @@ fn the_programs_can_be_installed_and_taken_away() {
 
 #[test]
 fn links_lead_somewhere() {
-    for document in ["README.md", "CONTRIBUTING.md", "docs/tutorials/install-your-first-capability.md"] {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/concepts/trust-and-consent.md",
+        "docs/security/threat-model.md",
+        "docs/tutorials/install-your-first-capability.md",
+    ] {
         let folder = repository().join(document).parent().expect("documents are in folders").to_owned();
         let text = text(document);
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());

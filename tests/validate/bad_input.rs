@@ -67,7 +67,7 @@ fn a_link_to_a_good_manifest_is_still_a_link() {
 }
 
 #[test]
-fn size_is_limited_and_the_limit_itself_is_fine() {
+fn t48_size_is_limited_and_the_limit_itself_is_fine() {
     let desk = Desk::new();
     let mut bytes = good().to_string().into_bytes();
     bytes.resize(MAX, b' ');
@@ -90,7 +90,7 @@ fn size_is_limited_and_the_limit_itself_is_fine() {
 }
 
 #[test]
-fn nesting_is_limited_and_the_limit_itself_is_fine() {
+fn t49_nesting_is_limited_and_the_limit_itself_is_fine() {
     let desk = Desk::new();
     // The document is the first container.
     desk.put(text_with(&format!("\"extra\":{}", nested(63))).as_bytes());
@@ -101,7 +101,7 @@ fn nesting_is_limited_and_the_limit_itself_is_fine() {
 }
 
 #[test]
-fn text_that_two_readers_would_read_differently_is_one_problem() {
+fn t50_t52_text_that_two_readers_would_read_differently_is_one_problem() {
     let desk = Desk::new();
     let good = good().to_string();
     let cases: Vec<(&str, Vec<u8>, &str)> = vec![
@@ -138,7 +138,7 @@ fn text_that_two_readers_would_read_differently_is_one_problem() {
 }
 
 #[test]
-fn names_of_every_object_and_null_entries_are_one_problem() {
+fn t53_names_of_every_object_and_null_entries_are_one_problem() {
     let desk = Desk::new();
     let slice = json!({"type": "boolean", "default": true, "description": "D"});
     let cases = [

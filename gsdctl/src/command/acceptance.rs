@@ -12,7 +12,7 @@ use crate::output::{clean, say};
 
 /// How well it is known where it comes from, and who signed it; on standard error, below the disclosure.
 pub(super) fn show(staged: &StageResult) {
-    let mut text = format!("Where it comes from: {}: {}\n", clean(&staged.level), clean(&staged.level_text));
+    let mut text = format!("Where it comes from: {} ({})\n", clean(&staged.level_text), clean(&staged.level));
     if let Some(signer) = &staged.signer {
         let _ = writeln!(text, "  signed by {}", called(signer));
         let known = match signer.trust.as_str() {

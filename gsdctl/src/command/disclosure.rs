@@ -10,6 +10,8 @@ use crate::screen::{Screen, Tone};
 
 /// Lines of a difference that are printed for one file.
 const SHOWN_DIFF: usize = 60;
+/// Names of other files that differ.
+const SHOWN_OTHERS: usize = 20;
 
 /// The disclosure, on standard error: who, what runs, what instructs, where it is written, which digest.
 pub(super) fn show(global: &Global, staged: &StageResult) {
@@ -97,10 +99,18 @@ fn differences(text: &mut String, differs: &Differences) {
             diff_lines(text, file.diff.as_deref().unwrap_or("the right to execute it\n"));
         }
     }
-    let others: Vec<String> =
-        differs.other.iter().map(|file| format!("{} {}", clean(&file.change), clean(&file.path))).collect();
+    let others: Vec<String> = differs
+        .other
+        .iter()
+        .take(SHOWN_OTHERS)
+        .map(|file| format!("{} {}", clean(&file.change), clean(&file.path)))
+        .collect();
     if !others.is_empty() {
-        let _ = writeln!(text, "Other files: {}", others.join(", "));
+        let more = match differs.other.len() - others.len() {
+            0 => String::new(),
+            more => format!(" … and {more} more (--json has them)"),
+        };
+        let _ = writeln!(text, "Other files: {}{more}", others.join(", "));
     }
 }
 

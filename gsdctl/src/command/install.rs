@@ -187,6 +187,7 @@ pub(super) fn attempt(global: &Global, options: &Options, wish: &Wish<'_>) -> At
         offline: connect::offline(global),
         integrity: wish.integrity.map(str::to_owned),
         full: global.verbose > 0,
+        preview: global.dry_run,
     });
     let staged = match staged {
         Ok(staged) => staged,
@@ -209,6 +210,7 @@ pub(super) fn preview(global: &Global, options: &Options, what: &str, integrity:
         offline: connect::offline(global),
         integrity: integrity.map(str::to_owned),
         full: global.verbose > 0,
+        preview: true,
         // Whether it is older is for the update to refuse.
         allow_downgrade: true,
         ..StageParams::default()

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_have_one_shape() {
+    fn t53_t55_t122_ids_have_one_shape() {
         for good in ["a", "acme-lint", "a--b", "a1-", "z9"] {
             assert_eq!(CapabilityId::parse(good).unwrap().as_str(), good);
         }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_prefixes_ignore_case() {
+    fn t123_reserved_prefixes_ignore_case() {
         assert_eq!(reserved_prefix("gsd-x"), Some("gsd-"));
         assert_eq!(reserved_prefix("gsd-core-x"), Some("gsd-core-"));
         assert_eq!(reserved_prefix("GSD-x"), Some("gsd-"));

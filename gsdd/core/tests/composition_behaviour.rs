@@ -161,7 +161,7 @@ fn a_root_that_cannot_be_told_apart_has_a_category_of_its_own() {
 }
 
 #[test]
-fn only_committed_bundles_have_command_roots() {
+fn t126_only_committed_bundles_have_command_roots() {
     let command = json!([{"family": "acorn", "module": "a.cjs", "router": "run"}]);
     let manifest = with("acorn", "commands", command);
     let committed = compose(&shipped(), &[global(&manifest)]);
@@ -197,7 +197,7 @@ fn hostile_names_are_cleaned_and_get_no_command() {
 }
 
 #[test]
-fn an_install_sees_the_merged_set() {
+fn t123_t124_an_install_sees_the_merged_set() {
     let base = shipped();
     let rules = |new: &Value, installed: &[Candidate]| -> Vec<String> {
         let problems = check_install(&base, installed, &global(new));

@@ -260,3 +260,31 @@ pub(super) fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(failure) => Err(io::Error::other(failure.to_string())),
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn t57_a_deletion_does_not_follow_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let (outside, tree) = (dir.path().join("outside"), dir.path().join("tree"));
+        fs::create_dir_all(outside.join("kept")).unwrap();
+        fs::set_permissions(outside.join("kept"), fs::Permissions::from_mode(0o500)).unwrap();
+        fs::create_dir_all(tree.join("read-only/deep")).unwrap();
+        symlink(&outside, tree.join("read-only/out")).unwrap();
+        symlink(outside.join("kept"), tree.join("kept")).unwrap();
+        fs::set_permissions(tree.join("read-only"), fs::Permissions::from_mode(0o500)).unwrap();
+        drop_tree(&tree).unwrap();
+        assert!(fs::symlink_metadata(&tree).is_err());
+        // A link in the place of the folder itself.
+        symlink(&outside, &tree).unwrap();
+        drop_tree(&tree).unwrap();
+        assert!(fs::symlink_metadata(&tree).is_err());
+        let mode = fs::metadata(outside.join("kept")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o500, "it is not even made writable");
+    }
+}

@@ -36,12 +36,15 @@ pub(super) fn placed(staged: &Staged, prepared: &Prepared, consent: Option<&Cons
         Some(_) => "agreed",
         None => "not_needed",
     };
+    let signer = staged.taken_from.as_ref().and_then(|from| from.signer.as_ref());
     let from = prepared.installed_version.as_deref().filter(|_| what == Happening::Updated);
     Event {
         version: staged.manifest.version.clone(),
         source: printable(&staged.source),
         content_hash: staged.content_hash.as_str().to_owned(),
         consent_digest: staged.consent_digest.clone(),
+        level: staged.level().name().to_owned(),
+        signer: signer.map(|signer| signer.key.clone()).unwrap_or_default(),
         consent: how.to_owned(),
         client: staged.ctx.client.clone(),
         detail: from.map(|version| format!("instead of {version}")).unwrap_or_default(),

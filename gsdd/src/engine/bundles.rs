@@ -194,9 +194,10 @@ impl Bundles {
         seen: Option<&Arc<Hashed>>,
     ) -> Result<Arc<Hashed>, String> {
         let known = lock(&self.hashed).get(bundle).cloned();
+        // Folders have stamps too: what is new in one changes that of the folder.
         let looks_the_same = |known: &Arc<Hashed>| {
             seen.is_some_and(|seen| Arc::ptr_eq(seen, known))
-                || bundle_tree::stamps(bundle, MAX_STAMPS).is_some_and(|now| now == known.stamps)
+                || known.stamps.iter().all(|(path, stamp)| Stamp::of_link(path) == *stamp)
         };
         let known = known.filter(|known| known.is_settled()).filter(looks_the_same);
         if let Some(known) = known.as_ref().filter(|known| known.hash.is_ok()) {
@@ -354,6 +355,25 @@ pub(crate) fn read_fragment(bundle: &Path, file: &Path) -> FragmentRead {
 mod tests {
     use super::*;
     use crate::fs::atomic::{self, Mode};
+
+    #[cfg(unix)]
+    #[test]
+    fn t46_t47_a_fragment_is_a_plain_file_of_its_bundle() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let bundle = dir.path().join("acme");
+        std::fs::create_dir_all(bundle.join("fragments")).unwrap();
+        atomic::write(&bundle.join("fragments/a.md"), b"Words.", Mode::Keep(0o022)).unwrap();
+        atomic::write(&dir.path().join("secret"), b"Not for prompts.", Mode::Keep(0o022)).unwrap();
+        let read = |path: &str| read_fragment(&bundle, &bundle.join(path));
+        assert!(matches!(read("fragments/a.md"), FragmentRead::Text(text) if &*text == "Words."));
+        symlink(dir.path().join("secret"), bundle.join("fragments/link.md")).unwrap();
+        symlink(dir.path(), bundle.join("out")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(bundle.join("pipe")).status().unwrap().success());
+        for path in ["fragments/link.md", "out/secret", "../secret", "pipe", "fragments", "absent"] {
+            assert!(matches!(read(path), FragmentRead::Refused(_)), "{path}");
+        }
+    }
 
     #[test]
     fn a_bundle_that_was_too_large_is_looked_at_again_when_more_is_agreed_to() {

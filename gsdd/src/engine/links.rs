@@ -202,6 +202,7 @@ impl Engine {
             integrity: None,
             link: true,
             full: false,
+            preview: false,
             cancel: CancellationToken::new(),
         };
         let staged = match lifecycle::stage(self, snapshot, &request) {

@@ -250,6 +250,7 @@ impl Engine {
             offline: true,
             link: false,
             full: false,
+            preview: false,
             integrity: None,
             cancel: CancellationToken::new(),
         };

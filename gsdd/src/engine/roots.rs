@@ -31,8 +31,8 @@ pub(crate) fn resolve(places: &Places, project_root: &Path) -> Vec<OverlayRoot> 
     };
     let own_absent = own_real.as_ref().err().is_some_and(|kind| is_absence(*kind));
     let proven_distinct = matches!((&global_real, &own_real), (Ok(global), Ok(own)) if global != own);
-    let demoted =
-        genuine && !own_absent && !proven_distinct && (same || global_real.is_ok() || own_real.is_ok());
+    let demoted = project::brings_its_home(project_root, &places.user_home, &places.gsd_home)
+        || (genuine && !own_absent && !proven_distinct && (same || global_real.is_ok() || own_real.is_ok()));
     let scope = if demoted { Scope::Project } else { Scope::Global };
     let mut roots = vec![OverlayRoot { root: ScopeRoot { scope, dir: global.dir }, demoted }];
     if !same {
@@ -84,6 +84,34 @@ mod tests {
         let dir = tree(&["p/.gsd/capabilities"]);
         let roots = resolve(&places(&dir.path().join("p")), &dir.path().join("p"));
         assert!(!roots[0].demoted);
+    }
+
+    /// `GSD_HOME` is an environment variable, which a folder can set for whoever works in it.
+    #[test]
+    fn t138_t140_a_home_that_came_with_a_project_follows_project_rules() {
+        let dir = tree(&[
+            "u",
+            "loose/.gsd/capabilities",
+            "loose/sub",
+            "clone/.git",
+            "clone/deep/home",
+            "clone/other",
+            "apart",
+        ]);
+        let demoted = |gsd_home: &str, project: &str| {
+            let places = Places { gsd_home: dir.path().join(gsd_home), ..places(&dir.path().join("u")) };
+            resolve(&places, &dir.path().join(project))[0].demoted
+        };
+        // Without any marker: in the home, and below it.
+        assert!(demoted("loose", "loose") && demoted("loose", "loose/sub"));
+        // In a repository, wherever one looks from.
+        for project in ["clone", "clone/deep", "clone/deep/home", "clone/other", "apart"] {
+            assert!(demoted("clone/deep/home", project), "{project}");
+        }
+        assert!(!demoted("loose", "apart") && !demoted("loose", "clone"));
+        // The person's own home is theirs, marked (by their dotfiles) or not.
+        std::fs::create_dir(dir.path().join("u/.git")).unwrap();
+        assert!(!demoted("u", "apart") && !demoted("u", "u/x"));
     }
 
     #[cfg(unix)]

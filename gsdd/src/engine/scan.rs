@@ -214,9 +214,11 @@ fn consent_of(places: &Places, project_root: &Path) -> (ConsentStore, Option<Str
         .ok()
         .zip(fs::canonicalize(project_root).ok())
         .is_some_and(|(home, project)| home.starts_with(&project));
-    if inside && project_root != places.user_home && crate::project::is_genuine(project_root) {
+    let came_along = crate::project::brings_its_home(project_root, &places.user_home, &places.gsd_home);
+    if came_along || (inside && project_root != places.user_home && crate::project::is_genuine(project_root))
+    {
         let reason = format!(
-            "{} lies inside the project, so a repository could have brought it along; its consents do not count",
+            "{} lies inside a project, so a repository could have brought it along; its consents do not count",
             places.consent_store().display()
         );
         let exists = places.consent_store().exists();

@@ -67,6 +67,8 @@ pub(crate) struct StageRequest<'a> {
     pub(crate) link: bool,
     /// Whether the disclosure is shown in full.
     pub(crate) full: bool,
+    /// Whether it is only looked at.
+    pub(crate) preview: bool,
     /// Cancelled when nobody waits for the bundle any more.
     pub(crate) cancel: CancellationToken,
 }
@@ -221,7 +223,9 @@ pub(crate) fn stage(
     disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
     refuse_missing_files(&id, &disclosure, &tree)?;
     let content_hash = tree.content_hash().clone();
-    tree.begin_to_seal();
+    if !request.preview {
+        tree.begin_to_seal();
+    }
     let signature = disclosure_signature(&manifest.raw);
     let content_digest = digest_of(&tree, &facts);
     let destination = destination_of(&disclosure);

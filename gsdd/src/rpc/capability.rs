@@ -105,6 +105,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 },
                 link: params.link || followed.is_some(),
                 full: params.full,
+                preview: params.preview,
                 offline: params.offline,
                 integrity: params.integrity.as_deref(),
                 cancel,
@@ -223,6 +224,8 @@ async fn remove(app: Arc<App>, params: RemoveParams) -> Result<Outcome, WireErro
         purge_data: params.purge_data,
         cascade: params.cascade,
     };
-    let done = app.engine.remove(project, wish).await?;
+    let (ctx, id) = (wish.ctx.clone(), wish.id.clone());
+    let refused = |error: &WireError| app.engine.audit_refusal(&ctx, &id, "", error);
+    let done = app.engine.remove(project, wish).await.inspect_err(refused)?;
     Ok(wire::removed(&done.value, "removed", &done.snapshot))
 }

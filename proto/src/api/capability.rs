@@ -66,6 +66,9 @@ pub struct StageParams {
     /// Whether the disclosure is shown in full instead of cut to what fits before a question.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub full: bool,
+    /// Whether it is only looked at: then nothing is made durable ahead of a commit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub preview: bool,
 }
 
 /// Result of [`Stage`].

@@ -104,6 +104,10 @@ pub struct Event {
     pub content_hash: String,
     /// Token of the agreement.
     pub consent_digest: String,
+    /// How well it is known where it comes from.
+    pub level: String,
+    /// Key of the publisher that signed it.
+    pub signer: String,
     /// How it was agreed to: `agreed`, `blanket` or `not_needed`.
     pub consent: String,
     /// Who asked: the name that the client gave itself.
@@ -126,6 +130,8 @@ impl Event {
             source: empty(),
             content_hash: empty(),
             consent_digest: empty(),
+            level: empty(),
+            signer: empty(),
             consent: empty(),
             client: empty(),
             detail: empty(),
@@ -143,6 +149,8 @@ impl Event {
             ("source", &self.source),
             ("content_hash", &self.content_hash),
             ("consent_digest", &self.consent_digest),
+            ("level", &self.level),
+            ("signer", &self.signer),
             ("consent", &self.consent),
             ("client", &self.client),
             ("detail", &self.detail),

@@ -22,7 +22,7 @@ fn plain_documents_pass() {
 }
 
 #[test]
-fn everything_else_names_its_place() {
+fn t50_t51_t52_everything_else_names_its_place() {
     check("", Err(("parse.json", 1, 1, "")));
     check("\u{feff}{}", Err(("parse.json", 1, 1, "")));
     check("{\n \"a\": 1,\n \"a\": 2}", Err(("parse.duplicate-key", 3, 2, "/a")));
@@ -64,7 +64,7 @@ fn everything_else_names_its_place() {
 }
 
 #[test]
-fn depth_has_a_bound() {
+fn t49_depth_has_a_bound() {
     let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
     assert!(parse_strict(nested(MAX_DEPTH).as_bytes()).is_ok());
     assert!(parse_strict(nested(MAX_DEPTH + 1).as_bytes()).is_err());

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stay_in_the_bundle() {
+    fn t46_t102_t126_paths_stay_in_the_bundle() {
         assert!(is_safe_bundle_path("hooks/a.sh") && is_safe_bundle_path("./a//b/"));
         assert!(!is_safe_bundle_path("/a") && !is_safe_bundle_path("a/../b") && !is_safe_bundle_path("a/-b"));
         assert!(

@@ -68,3 +68,62 @@ fn findings_are_bounded() {
     let assessed = assess("acme", text.as_bytes(), &HostContract::builtin());
     assert!(assessed.problems.len() <= 200 && assessed.manifest.is_none());
 }
+
+#[test]
+fn t46_fragments_lie_in_the_bundle() {
+    let with = |path: &str| {
+        let fragment = format!(
+            r#""contributions":[{{"point":"plan:pre","into":"planner","fragment":{{"path":"{path}"}},"produces":[],"consumes":[]}}]"#
+        );
+        GOOD.replace("\"contributions\":[]", &fragment)
+    };
+    check(&with("fragments/plan.md"), &[]);
+    for path in ["../../x", "a/../../x", "a/../b", "/etc/passwd", "..\\\\x", "C:/x", ""] {
+        check(&with(path), &["feature.fragment.path-relative"]);
+    }
+}
+
+#[test]
+fn t126_a_module_is_a_file_at_the_root_of_the_bundle() {
+    let with = |module: &str| {
+        let command =
+            format!(r#""commands":[{{"family":"acme","module":"{module}","router":"run"}}],"agents""#);
+        GOOD.replace("\"agents\"", &command)
+    };
+    check(&with("tool.cjs"), &[]);
+    for module in [
+        "lib/tool.cjs",
+        "../tool.cjs",
+        "lib\\\\tool.cjs",
+        "C:tool.cjs",
+        "/tool.cjs",
+        "tool.cjs\\u0000",
+        "fs",
+        "tool",
+    ] {
+        check(&with(module), &["feature.commands.module-basename"]);
+    }
+}
+
+#[test]
+fn t127_what_a_runtime_writes_stays_in_its_folder() {
+    let found = |member: &str, value: &str| -> Vec<String> {
+        let text = format!(
+            r#"{{"id":"acme","role":"runtime","runtime":{{"artifactLayout":{{"global":[{{"{member}":"{value}"}}],"local":[]}}}}}}"#
+        );
+        let assessed = assess("acme", text.as_bytes(), &HostContract::builtin());
+        let at = format!("/runtime/artifactLayout/global/0/{member}");
+        assessed
+            .problems
+            .iter()
+            .filter(|problem| problem.pointer == at)
+            .map(|problem| problem.rule.to_string())
+            .collect()
+    };
+    for member in ["destSubpath", "home"] {
+        assert!(found(member, "skills/gsd").is_empty());
+        for value in ["../../.ssh", "a/../../b", "/etc", "..\\\\x", "C:/x"] {
+            assert_eq!(found(member, value), ["runtime.artifact-layout.dest-confined"], "{member} {value}");
+        }
+    }
+}

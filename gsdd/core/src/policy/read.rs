@@ -276,10 +276,9 @@ impl Reader<'_> {
                 Some(item) => read.push(item),
                 None => {
                     wrong = true;
-                    let which = found
-                        .get_ref()
-                        .as_str()
-                        .map_or(String::new(), |text| format!(", and {} is none", shown_up_to(text, 80)));
+                    let which = found.get_ref().as_str().map_or(String::new(), |text| {
+                        format!("; `{}` is not one of them", shown_up_to(text, 80))
+                    });
                     self.wrong(key, found.span().start, &format!("{must_be}{which}"));
                 }
             }

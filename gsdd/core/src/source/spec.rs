@@ -264,6 +264,33 @@ mod tests {
     }
 
     #[test]
+    fn t79_t80_t81_t82_t83_what_git_takes_as_more_than_a_url_and_a_name_is_no_source() {
+        for raw in [
+            "--upload-pack=sh",
+            "git+--upload-pack=sh",
+            "-u./x",
+            "ext::sh -c id",
+            "git+ext::sh -c id",
+            "fd::17",
+            "git+fd::17",
+            "file:///srv/r.git",
+            "git+file:///srv/r.git",
+            "git+/srv/r.git",
+            "git://h.example/r.git",
+            "git+http://h.example/r.git",
+            "ssh://-oProxyCommand=x/r.git",
+            "git+ssh://-oProxyCommand=x@h.example/r.git",
+            "https://-h.example/r.git",
+            "https://h.example/r.git#--upload-pack=x",
+            "https://h.example/r.git#-x",
+            "https://h.example/r.git#tag:-x",
+        ] {
+            let parsed = SourceSpec::parse_for(raw, PathStyle::Posix);
+            assert!(parsed.is_err(), "{raw}: {parsed:?}");
+        }
+    }
+
+    #[test]
     fn a_folder_inside_a_repository_stays_inside() {
         refused("git+https://h.example/r.git//../x", SpecRefusalKind::Subdir);
         refused("git+https://h.example/r.git//.git", SpecRefusalKind::Subdir);

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_a_class_of_their_own() {
+    fn t118_instructions_are_a_class_of_their_own() {
         let disclosure = Disclosure::collect(&json!({
             "skills": ["a", " ", 5, "a"], "agents": ["b"],
             "steps": [{"ref": {"command": "go"}, "fragment": {"path": "f.md"}}],

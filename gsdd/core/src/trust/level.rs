@@ -44,7 +44,7 @@ impl VerificationLevel {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::None => "nothing is known about where it comes from",
+            Self::None => "nothing proves it",
             Self::Transport => "it came from that host; the host may give other bytes tomorrow",
             Self::Digest => "a registry named the digest of these bytes, and they have it",
             Self::Pin => "the source names exactly these bytes and can't give others",

@@ -119,4 +119,57 @@ mod tests {
         assert_eq!(reasons_to_ask_again(&old, &nothing, &facts), []);
         assert_eq!(reasons_to_ask_again(&nothing, &old, &QUIET), [ReaskReason::SurfacesChanged]);
     }
+    /// Whatever decides what is started, where, with what, or whom it talks to.
+    #[test]
+    fn t106_t107_t109_t110_t113_t116_t117_each_part_of_a_launch_is_a_reason() {
+        let manifest = json!({
+            "mcpServers": {
+                "local": {"command": "node", "args": ["a.js", {"k": 1}], "env": {"A": "b"}, "cwd": "x", "envFile": ".env"},
+                "remote": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "one"}},
+            },
+            "reviewer": {
+                "slug": "acme", "transport": "cli", "handler": "plain", "probe": {"binary": "acme", "args": ["--version"]},
+                "invoke": {"binary": "acme", "args": ["-x"], "hostConfigKey": "acme.host", "defaultHost": "a.example",
+                    "promptChannel": "stdin"},
+            },
+            "gates": [{"point": "ship:pre", "check": {"predicate": {"kind": "command-exit-zero", "command": "true"}}}],
+        });
+        let old = state(&manifest, "1");
+        for pointer in [
+            "/mcpServers/local/command",
+            "/mcpServers/local/args/0",
+            "/mcpServers/local/args/1/k",
+            "/mcpServers/local/env/A",
+            "/mcpServers/local/cwd",
+            "/mcpServers/local/envFile",
+            "/mcpServers/remote/url",
+            "/mcpServers/remote/headers/Authorization",
+            "/reviewer/transport",
+            "/reviewer/handler",
+            "/reviewer/probe/binary",
+            "/reviewer/probe/args/0",
+            "/reviewer/invoke/binary",
+            "/reviewer/invoke/args/0",
+            "/reviewer/invoke/hostConfigKey",
+            "/reviewer/invoke/defaultHost",
+            "/reviewer/invoke/promptChannel",
+            "/gates/0/check/predicate/command",
+        ] {
+            let mut other = manifest.clone();
+            *other.pointer_mut(pointer).unwrap() = json!("evil");
+            let reasons = reasons_to_ask_again(&old, &state(&other, "1"), &QUIET);
+            assert_eq!(reasons.len(), 1, "{pointer}: {reasons:?}");
+        }
+        // Variables that make a program load something else are named as such, and values of headers are not repeated.
+        let mut loud = manifest.clone();
+        loud["mcpServers"]["local"]["env"] = json!({"LD_PRELOAD": "./x.so", "PATH": "./bin"});
+        let lines =
+            Disclosure::collect(&loud).lines(&FileFacts::default(), crate::trust::lines::Detail::PROMPT);
+        let text: Vec<String> = lines.into_iter().map(|line| line.text).collect();
+        let text = text.join("\n");
+        assert_eq!(text.matches("(changes what runs)").count(), 2, "{text}");
+        assert!(text.contains("https://a.example/mcp") && text.contains("Authorization"), "{text}");
+        assert!(!text.contains("\"one\""), "{text}");
+        assert!(text.contains("runs \"acme\" to see whether it works"), "{text}");
+    }
 }

@@ -58,3 +58,34 @@ fn sorted(lines: impl Iterator<Item = String>) -> Value {
 fn object(members: Vec<(&str, &str)>) -> Map<String, Value> {
     members.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and values can hold every character that a flat text would separate them with.
+    #[test]
+    fn t128_no_delimiter_makes_two_declarations_one() {
+        let command = |family: &str, module: &str, router: &str| json!({"commands": [{"family": family, "module": module, "router": router}]});
+        let server = |name: &str, command: &str, args: Value| json!({"mcpServers": {name: {"command": command, "args": args}}});
+        let hook = |event: &str, script: &str| json!({"hooks": [{"event": event, "script": script}]});
+        let manifests = [
+            command("x:a", "b", "c"),
+            command("x", "a:b", "c"),
+            command("x", "a", "b:c"),
+            command("x\",\"a", "b", "c"),
+            server("x:a", "b", json!([])),
+            server("x", "a:b", json!([])),
+            server("x", "b", json!(["c d"])),
+            server("x", "b", json!(["c", "d"])),
+            server("x", "b c", json!(["d"])),
+            hook("x", "a"),
+            hook("x:a", "b"),
+            hook("x", "a:b"),
+            hook("x\",\"a", "b"),
+        ];
+        let signatures: std::collections::BTreeSet<String> =
+            manifests.iter().map(disclosure_signature).collect();
+        assert_eq!(signatures.len(), manifests.len(), "{signatures:#?}");
+    }
+}

@@ -78,6 +78,7 @@ async fn staged(engine: &Engine, wish: &Wish) -> Arc<Staged> {
             offline: true,
             link: false,
             full: false,
+            preview: false,
             integrity: None,
             cancel: tokio_util::sync::CancellationToken::new(),
         };

@@ -195,14 +195,14 @@ fn first_and_second(here: &Throwaway, overlays: usize) -> Outcome<(Duration, Dur
 }
 
 /// `gsdd --stdio`, one document a line.
-struct OverPipes {
+pub(super) struct OverPipes {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
 
 impl OverPipes {
-    fn start(here: &Throwaway) -> Outcome<Self> {
+    pub(super) fn start(here: &Throwaway) -> Outcome<Self> {
         let mut command = here.command(here.program("gsdd"));
         command.arg("--stdio").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().doing("starting gsdd")?;
@@ -215,7 +215,7 @@ impl OverPipes {
         self.call(here, "registry.list", json!({}))
     }
 
-    fn call(&mut self, here: &Throwaway, method: &str, params: Value) -> Outcome<String> {
+    pub(super) fn call(&mut self, here: &Throwaway, method: &str, params: Value) -> Outcome<String> {
         self.ask(&request(here, method, params))
     }
 

@@ -113,13 +113,13 @@ fn make_listener(here: &Throwaway) -> Outcome<std::path::PathBuf> {
 }
 
 #[cfg(unix)]
-fn make_executable(path: &Path) -> Outcome {
+pub(super) fn make_executable(path: &Path) -> Outcome {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).doing("making a script executable")
 }
 
 #[cfg(not(unix))]
-fn make_executable(_: &Path) -> Outcome {
+pub(super) fn make_executable(_: &Path) -> Outcome {
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod lookup;
 mod report;
 mod resting;
 mod timing;
+mod trusting;
 
 use crate::failure::{Doing as _, Failure, Outcome};
 use crate::programs;
@@ -54,6 +55,8 @@ enum Part {
     /// Installing archives
     #[cfg(unix)]
     Installing,
+    /// Proving that what runs is what was agreed to
+    Trusting,
     /// The daemon at rest
     Resting,
 }
@@ -86,6 +89,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if wanted(Part::Installing) {
         println!("installing …");
         rows.extend(installing::measure(&folder)?);
+    }
+    if wanted(Part::Trusting) {
+        println!("proving …");
+        rows.extend(trusting::measure(&folder)?);
     }
     if wanted(Part::Resting) {
         println!("the daemon at rest …");

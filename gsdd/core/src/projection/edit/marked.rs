@@ -63,3 +63,18 @@ pub fn is_writable_hook(event: &str, script: &str) -> bool {
         && script.bytes().all(plain)
         && script.split('/').all(|segment| segment != ".." && !segment.starts_with('-'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t112_the_true_id_wins_over_a_forged_mark() {
+        let forged = json!({"command": "x", MARKER: "other"});
+        let Insert::Member { value, .. } = marked_server("acme", "db", &forged) else {
+            panic!("a server is a member")
+        };
+        assert!(is_marked(&value, "acme") && !is_marked(&value, "other"));
+        assert_eq!(value["command"], "x");
+    }
+}
