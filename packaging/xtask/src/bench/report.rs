@@ -70,7 +70,7 @@ pub(super) fn document(rows: &[Row], runs: u32) -> String {
          - **Composing.** The first `registry.list` of a fresh process, minus the same with an empty home: reading and\n  \
            judging 500 or 1,000 manifests with their fragments, and composing them with the first-party ones. One changed\n  \
            bundle: the same question to a process that knows the set, minus that question when nothing changed.\n\
-         - **Validating.** A `manifest.validate` with a manifest of ordinary size, minus one without any.\n\
+         - **Validating.** A `manifest.validate` with a manifest of ordinary size, minus one without any; writing the request is not part of it.\n\
          - **Looking up.** `source.resolve` in a daemon, from a request's arrival to its answer: the configuration is read,\n  \
            a TLS connection is made, one file of an index with 100,000 is fetched from a stock web server on loopback, and a\n  \
            version is chosen. Nothing is kept from one lookup to the next.\n\
