@@ -305,6 +305,7 @@ fn create_private(path: &Path, executable: bool) -> io::Result<fs::File> {
 
 fn create_private_folder(path: &Path) -> io::Result<()> {
     fault::at(Spot::MakeFolder)?;
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "the mode is one of Unix"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     {

@@ -65,9 +65,9 @@ impl Seen {
 
     #[cfg(not(unix))]
     fn new(metadata: &std::fs::Metadata) -> Self {
-        let since = |time: std::io::Result<std::time::SystemTime>| {
+        let since = |time: std::io::Result<SystemTime>| {
             time.ok()
-                .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
+                .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
                 .map_or(0, |age| i128::try_from(age.as_nanos()).unwrap_or(0))
         };
         Self {

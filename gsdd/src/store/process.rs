@@ -1,6 +1,8 @@
 //! Facts about processes of this machine.
 
-use std::fs::{self, File};
+#[cfg(unix)]
+use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Cap of what is read from `/proc`, in bytes.

@@ -100,18 +100,6 @@ impl Budget {
         }
         Ok(())
     }
-
-    /// Files and directories counted so far.
-    #[must_use]
-    pub fn entries(&self) -> u64 {
-        self.entries
-    }
-
-    /// Content bytes counted so far.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
 }
 
 #[cfg(test)]

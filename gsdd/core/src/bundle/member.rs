@@ -39,18 +39,6 @@ impl RelPath {
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
-
-    /// The parent folder; `None` at the top.
-    #[must_use]
-    pub fn parent(&self) -> Option<Self> {
-        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.into()))
-    }
-
-    /// The last component.
-    #[must_use]
-    pub fn file_name(&self) -> &str {
-        self.0.rsplit('/').next().unwrap_or(&self.0)
-    }
 }
 
 impl fmt::Display for RelPath {

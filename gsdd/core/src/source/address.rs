@@ -49,26 +49,6 @@ pub enum AddressRefusal {
     NotAHost,
 }
 
-impl AddressRefusal {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Loopback => "loopback",
-            Self::Unspecified => "unspecified",
-            Self::LinkLocal => "link-local",
-            Self::Private => "private",
-            Self::Shared => "shared",
-            Self::Multicast => "multicast",
-            Self::Documentation => "documentation",
-            Self::Reserved => "reserved",
-            Self::Embedded => "embedded",
-            Self::OddSpelling => "odd-spelling",
-            Self::NotAHost => "not-a-host",
-        }
-    }
-}
-
 /// Judges the text of a host: an address by [`judge_address`], a name by what it says already.
 ///
 /// # Errors
@@ -197,6 +177,7 @@ mod tests {
     #[test]
     fn t58_loopback() {
         refused(&["127.0.0.1", "127.255.0.9", "localhost", "LocalHost.", "x.localhost"], Loopback);
+        refused(&["localhost.localdomain", "ip6-localhost"], Loopback);
         refused(&["0.0.0.0", "0.1.2.3"], Unspecified);
     }
 
