@@ -38,6 +38,9 @@ const INSTALL: f64 = 1.5;
 /// The same of the large one: 100 MiB, which do not compress.
 const LARGE: (usize, usize) = (50, 2 * 1024 * 1024);
 
+/// Where that one is.
+const LARGE_PATH: &str = "/large.tgz";
+
 /// Most content that the person allows for it, in bytes.
 const ALLOWED: &str = "110000000";
 
@@ -51,7 +54,12 @@ pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
     let bytes = small.first().map_or(0, Vec::len);
     let server = HttpsServer::start(&[], move |seen| {
         let wanted = small.iter().enumerate().find(|(at, _)| seen.target == path(*at));
-        Reply::ok(wanted.map_or(&large, |(_, archive)| archive).clone())
+        match wanted {
+            Some((_, archive)) => Reply::ok(archive.clone()),
+            None if seen.target == LARGE_PATH => Reply::ok(large.clone()),
+            // Nobody signed them.
+            None => Reply::status(404),
+        }
     });
     let mut rows = Vec::new();
     let mut tools = Command::new("curl");
@@ -106,7 +114,7 @@ fn memory(programs: &Path, server: &HttpsServer) -> Outcome<Row> {
     gsdctl(&here, &["daemon", "restart", "--json"])?;
     let status = gsdctl(&here, &["daemon", "status", "--json"])?;
     let pid = status["data"]["pid"].as_u64().doing("asking for the daemon's process")?;
-    whole_process(&mut install(&here, &server.url("/large.tgz")), b"")?;
+    whole_process(&mut install(&here, &server.url(LARGE_PATH)), b"")?;
     let peak = number_in(Path::new(&format!("/proc/{pid}/status")), "VmHWM:")? / 1024.0;
     Ok(Row {
         what: "daemon's memory, installing 100 MiB",
