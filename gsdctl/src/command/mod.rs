@@ -72,7 +72,10 @@ pub(crate) fn run(cli: &Cli) -> ExitCode {
         Command::Reviewer { verb: ReviewerVerb::Exec(args) } => {
             return launched(global, "reviewer-exec", reviewer::exec(&options, args));
         }
-        Command::Reviewer { verb } => reviewer::run(global, &options, verb),
+        Command::Reviewer { verb: ReviewerVerb::List } => ("reviewer-list", reviewer::list(global, &options)),
+        Command::Reviewer { verb: ReviewerVerb::Resolve { id } } => {
+            ("reviewer-resolve", reviewer::resolve(&options, id))
+        }
         Command::Run(args) => return launched(global, "run", launch::run(&options, args)),
         Command::Mcp { verb: McpVerb::Exec(args) } => {
             return launched(global, "mcp-exec", launch::mcp_exec(&options, args));

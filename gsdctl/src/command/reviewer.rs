@@ -9,22 +9,13 @@ use gsd_proto::{Code, WireError};
 use serde_json::json;
 
 use super::{Outcome, launch};
-use crate::args::{Global, ReviewerExecArgs, ReviewerVerb};
+use crate::args::{Global, ReviewerExecArgs};
 use crate::connect::{self, Options};
 use crate::output::{Report, clean};
 use crate::screen::{Screen, Tone};
 
-/// Runs a verb that answers; its name comes with the outcome.
-pub(super) fn run(global: &Global, options: &Options, verb: &ReviewerVerb) -> (&'static str, Outcome) {
-    match verb {
-        ReviewerVerb::List => ("reviewer-list", list(global, options)),
-        ReviewerVerb::Resolve { id } => ("reviewer-resolve", resolve(options, id)),
-        // Becomes the lane, and so has no answer of its own.
-        ReviewerVerb::Exec(_) => ("reviewer-exec", Ok(Report::default())),
-    }
-}
-
-fn list(global: &Global, options: &Options) -> Outcome {
+/// Where each lane sends plans to.
+pub(super) fn list(global: &Global, options: &Options) -> Outcome {
     let mut connection = connect::connect(options)?;
     let listed = connection.call::<List>(&ListParams { ctx: connection.context() })?;
     let screen = Screen::of_stdout(global);
@@ -59,7 +50,8 @@ fn plan(options: &Options, id: &str) -> Result<(LanePlan, Vec<gsd_proto::api::Wa
     Ok((plan, connection.warnings()))
 }
 
-fn resolve(options: &Options, id: &str) -> Outcome {
+/// What a lane starts or where it sends to.
+pub(super) fn resolve(options: &Options, id: &str) -> Outcome {
     let (plan, detours) = plan(options, id)?;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
