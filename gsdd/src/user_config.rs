@@ -17,6 +17,11 @@ pub(crate) fn path(ctx: &Context, user_home: &Path) -> PathBuf {
     if let Some(path) = ctx.env.get("GSD_CONFIG").filter(|path| !path.is_empty()) {
         return ctx.cwd.join(path);
     }
+    folder(ctx, user_home).join("config.toml")
+}
+
+/// Our folder in the caller's configuration; relative places are ignored.
+pub(crate) fn folder(ctx: &Context, user_home: &Path) -> PathBuf {
     let folder = |name: &str| ctx.env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let config = if cfg!(windows) {
         folder("APPDATA").unwrap_or_else(|| user_home.join("AppData").join("Roaming"))
@@ -24,7 +29,7 @@ pub(crate) fn path(ctx: &Context, user_home: &Path) -> PathBuf {
         let home = || folder("HOME").unwrap_or_else(|| user_home.to_owned()).join(".config");
         folder("XDG_CONFIG_HOME").unwrap_or_else(home)
     };
-    config.join("gsd").join("config.toml")
+    config.join("gsd")
 }
 
 /// What the caller's file says. A file that can't be read says nothing, and that is an objection.

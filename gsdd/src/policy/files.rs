@@ -10,6 +10,7 @@ use gsdd_core::source::policy::ConfigFile;
 
 use crate::fs::bounded_read::{self, MAX_FILE, ReadFailure};
 use crate::fs::stamp::Stamp;
+use crate::user_config;
 
 /// Most bytes of a policy file.
 const MAX_POLICY: u64 = 1024 * 1024;
@@ -44,16 +45,9 @@ pub(crate) fn files(ctx: &Context, user_home: &Path, project: &Path) -> [PolicyF
     ]
 }
 
-/// `policy.toml` in the caller's configuration folder; relative places are ignored.
+/// `policy.toml` in the caller's configuration folder.
 fn of_person(ctx: &Context, user_home: &Path) -> PathBuf {
-    let folder = |name: &str| ctx.env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let config = if cfg!(windows) {
-        folder("APPDATA").unwrap_or_else(|| user_home.join("AppData").join("Roaming"))
-    } else {
-        let home = || folder("HOME").unwrap_or_else(|| user_home.to_owned()).join(".config");
-        folder("XDG_CONFIG_HOME").unwrap_or_else(home)
-    };
-    config.join("gsd").join("policy.toml")
+    user_config::folder(ctx, user_home).join("policy.toml")
 }
 
 /// The person's file and the project's.
