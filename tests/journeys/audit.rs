@@ -100,6 +100,23 @@ fn log(world: &World) -> std::path::PathBuf {
 }
 
 #[test]
+fn switching_is_recorded_in_words() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("proj/.git")).unwrap();
+    put(world.path("proj/.planning/config.json"), "{}");
+    let switches =
+        json!({"acme-lint.strict": {"type": "boolean", "default": true, "description": "Strict."}});
+    let bundle = world.bundle("acme-lint").with_refusal().with("config", switches);
+    world.gsdctl(["install", &bundle.spec(), "--yes"]).run().succeeds();
+    world.gsdctl(["set", "acme-lint", "--gate", "acme-lint.strict=false"]).run().succeeds();
+    let switched = events(&world).pop().unwrap();
+    assert_eq!(
+        (&switched["event"], &switched["detail"]),
+        (&json!("switched"), &json!("acme-lint.strict=false"))
+    );
+}
+
+#[test]
 fn what_is_refused_is_recorded_and_what_can_not_be_recorded_is_said() {
     let world = World::new();
     put(world.path("proj/.planning/config.json"), r#"{"capabilities":{"strict_known_registries":[]}}"#);

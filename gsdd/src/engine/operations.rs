@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Code, WireError};
+use gsdd_core::activation::SwitchWish;
 use gsdd_core::audit::Happening;
 use std::sync::Arc;
 
@@ -111,8 +112,7 @@ impl Engine {
             lifecycle::plan_switching(&snapshot, &wish.id, &wish.wish, wish.config_home.as_deref())?;
         self.apply(&switching.plan, wish.umask)?.close();
         if !switching.plan.is_empty() {
-            let detail = format!("{:?}", wish.wish);
-            self.tell(Happening::Switched, &wish.id, &ScopeRoot::project(project), None, detail);
+            self.tell(Happening::Switched, &wish.id, &ScopeRoot::project(project), None, told(&wish.wish));
         }
         let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: switching, snapshot })
@@ -133,6 +133,13 @@ impl Engine {
         let snapshot = self.recompose(project, Writer::Held);
         Ok(WorkOutcome { value: !plan.is_empty(), snapshot })
     }
+}
+
+/// A switch in words for the audit log: `off`, `acme.deep=true`.
+fn told(wish: &SwitchWish) -> String {
+    let on = wish.on.map(|on| if on { "on" } else { "off" }.to_owned());
+    let gates = wish.gates.iter().map(|(key, value)| format!("{key}={value}"));
+    on.into_iter().chain(gates).collect::<Vec<_>>().join(", ")
 }
 
 /// An agreement covers exactly what was shown: content, signature and surfaces (T183).
