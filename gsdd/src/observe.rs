@@ -6,7 +6,7 @@
 use std::io;
 
 use gsd_proto::private_dir;
-use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -19,6 +19,9 @@ pub const LOG_FILE_BYTES: u64 = 5 * 1024 * 1024;
 
 /// Number of files kept, the current one included.
 pub const LOG_FILES: u32 = 5;
+
+/// Lines that wait to be written; the memory for them is taken at once. What comes on top of them is lost.
+const BUFFERED_LINES: usize = 4_096;
 
 /// Keeps the log writer alive; dropping it writes what is still queued.
 #[derive(Debug, Default)]
@@ -41,7 +44,8 @@ pub fn init(settings: &Settings) -> Logging {
         Ok(file) => (file, None),
         Err(problem) => (None, Some(problem)),
     };
-    let (writer, guard) = file.map(NonBlocking::new).unzip();
+    let lines = |file| NonBlockingBuilder::default().buffered_lines_limit(BUFFERED_LINES).finish(file);
+    let (writer, guard) = file.map(lines).unzip();
     let json =
         writer.map(|writer| tracing_subscriber::fmt::layer().json().with_writer(writer).with_ansi(false));
     // Fails only when logging was started before, as in tests.

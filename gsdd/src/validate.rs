@@ -132,15 +132,14 @@ pub(crate) fn against_installed(
         bundle_dir: String::new(),
         ledger: LedgerState::Committed,
         consent: ConsentVerdict::Granted,
-        fragments: draft.fragment_paths().into_iter().map(read).collect(),
+        fragments: Arc::new(draft.fragment_paths().into_iter().map(read).collect()),
         manifest: ManifestRead::Read(Arc::new(assessed.clone())),
         config_home: None,
     };
-    let others: Vec<Candidate> = snapshot
+    let others: Vec<&Candidate> = snapshot
         .candidates()
         .filter(|other| !(other.dir_name == id && other.scope == scope))
         .filter(|other| scope == Scope::Project || other.scope == Scope::Global)
-        .cloned()
         .collect();
     check_install(engine.base(), &others, &candidate)
 }

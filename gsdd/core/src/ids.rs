@@ -4,6 +4,7 @@
 //! character and no drive form (decision D-19).
 
 use std::fmt;
+use std::sync::Arc;
 
 /// Words that are members of every JavaScript object. Upstream reads the same files, so they never name
 /// anything of ours.
@@ -19,7 +20,7 @@ pub fn is_reserved_property_name(name: &str) -> bool {
 ///
 /// Source: ADR-1244 Context (folder `capabilities/<id>/`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CapabilityId(Box<str>);
+pub struct CapabilityId(Arc<str>);
 
 /// Why a text is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

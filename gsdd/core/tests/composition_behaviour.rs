@@ -6,6 +6,8 @@
 #[path = "support/overlay.rs"]
 mod overlay;
 
+use std::sync::Arc;
+
 use gsdd_core::compose::{
     Candidate, ConsentVerdict, FragmentRead, LedgerState, ManifestRead, Scope, check_install, compose,
     lost_without,
@@ -43,7 +45,7 @@ fn check(candidates: &[Candidate], skips: &[&str], accepted: &[&str]) {
 fn nothing_installed_leaves_the_base_as_it_is() {
     let base = shipped();
     let composition = compose(&base, &[]);
-    assert!(std::sync::Arc::ptr_eq(&composition.registry, base.registry()) && !composition.overlay_attached);
+    assert!(Arc::ptr_eq(&composition.registry, base.registry()) && !composition.overlay_attached);
     assert!(composition.registry.view(View::All, Some(&composition)).get("_overlay").is_none());
 }
 
@@ -177,9 +179,10 @@ fn fragments_come_from_the_bundle() {
         "produces": [], "consumes": []}]);
     let mut candidate = global(&with("acorn", "contributions", contribution));
     check(&[candidate.clone()], &["acorn:fragment-invalid"], &[]);
-    candidate.fragments.insert("a.md".to_owned(), FragmentRead::Fault("disk trouble".to_owned()));
+    Arc::make_mut(&mut candidate.fragments)
+        .insert("a.md".to_owned(), FragmentRead::Fault("disk trouble".to_owned()));
     check(&[candidate.clone()], &["acorn:fragment-fault"], &[]);
-    candidate.fragments.insert("a.md".to_owned(), FragmentRead::Text("Words.".into()));
+    Arc::make_mut(&mut candidate.fragments).insert("a.md".to_owned(), FragmentRead::Text("Words.".into()));
     let composition = compose(&shipped(), &[candidate]);
     let point = &composition.registry.view(View::ByLoopPoint, None)["plan:pre"];
     assert_eq!(point["contributions"][0]["fragment"], json!({"path": "a.md", "inline": "Words."}));
@@ -199,7 +202,7 @@ fn hostile_names_are_cleaned_and_get_no_command() {
 #[test]
 fn t123_t124_an_install_sees_the_merged_set() {
     let base = shipped();
-    let rules = |new: &Value, installed: &[Candidate]| -> Vec<String> {
+    let rules = |new: &Value, installed: &[&Candidate]| -> Vec<String> {
         let problems = check_install(&base, installed, &global(new));
         problems.iter().map(|problem| problem.rule.to_string()).collect()
     };
@@ -208,7 +211,8 @@ fn t123_t124_an_install_sees_the_merged_set() {
     assert_eq!(rules(&feature("atlas"), &[]), ["overlay.id.first-party"]);
     assert_eq!(rules(&with("acorn", "skills", json!(["brief"])), &[]), ["overlay.skill.claimed"]);
     // The newcomer yields, whatever it is called.
-    let installed = [global(&with("zephyr", "skills", json!(["zip"])))];
+    let zephyr = global(&with("zephyr", "skills", json!(["zip"])));
+    let installed = [&zephyr];
     assert_eq!(rules(&with("acorn", "skills", json!(["zip"])), &installed), ["overlay.skill.claimed"]);
     // An update replaces its own claims.
     assert_eq!(rules(&with("zephyr", "skills", json!(["zip"])), &installed), Vec::<String>::new());
@@ -219,7 +223,8 @@ fn an_update_must_not_break_others() {
     let base = shipped();
     let maker = with("acorn", "steps", json!([step("plan:pre", &["A"], &[])]));
     let user = with("birch", "steps", json!([step("plan:post", &[], &["A"])]));
-    let installed = [global(&maker), global(&user)];
+    let (maker, user) = (global(&maker), global(&user));
+    let installed = [&maker, &user];
     let problems = check_install(&base, &installed, &global(&feature("acorn")));
     assert_eq!(problems.len(), 1);
     assert!(problems[0].message.contains("`birch` (global) would stop working"), "{}", problems[0].message);

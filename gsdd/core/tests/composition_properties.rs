@@ -12,7 +12,7 @@ use gsdd_core::compose::{
     Candidate, Composition, ConsentVerdict, Known, LedgerState, ManifestRead, Scope, SkipReason,
     check_install, check_set, compose, compose_after,
 };
-use gsdd_core::manifest::{Manifest, assess};
+use gsdd_core::manifest::{Document, Manifest, assess};
 use gsdd_core::registry::{Base, HostContract, View};
 use overlay::{base, feature, gate, global, project, step};
 use proptest::prelude::*;
@@ -140,7 +140,7 @@ fn edited(all: &[Candidate], at: usize, edit: usize, value: &Value) -> Vec<Candi
     let mut all = all.to_vec();
     let Some(one) = at.checked_rem(all.len()).and_then(|at| all.get_mut(at)) else { return all };
     let ManifestRead::Read(assessed) = &one.manifest else { return all };
-    let Some(mut raw) = assessed.raw.as_deref().cloned() else { return all };
+    let Some(mut raw) = assessed.document.as_ref().map(Document::read) else { return all };
     match edit {
         0 => raw["version"] = json!("7.7.7"),
         1 => raw["description"] = json!("Another one."),
@@ -222,8 +222,9 @@ proptest! {
         let mut composed = compose(&base, &before);
         for (at, edit, value) in edits {
             let after = edited(&before, at, edit, &value);
-            let known = Known { candidates: &before, composition: &composed };
-            let (warm, cold) = (compose_after(&base, &after, Some(known)), compose(&base, &after));
+            let known_candidates: Vec<&Candidate> = before.iter().collect();
+            let known = Known { candidates: &known_candidates, composition: &composed };
+            let (warm, cold) = (compose_after(&base, &after.iter().collect::<Vec<_>>(), Some(known)), compose(&base, &after));
             prop_assert_eq!(account(&warm), account(&cold));
             (before, composed) = (after, warm);
         }
@@ -261,7 +262,6 @@ proptest! {
         let composition = compose(&base, &candidates);
         let (accepted, skipped): (Vec<&Candidate>, Vec<&Candidate>) =
             candidates.iter().partition(|one| was_accepted(&composition, one));
-        let accepted: Vec<Candidate> = accepted.into_iter().cloned().collect();
         for one in skipped.iter().filter(|one| one.ledger != LedgerState::Pending && !one.is_unconsented()) {
             prop_assert!(!check_install(&base, &accepted, one).is_empty(), "{}", one.dir_name);
         }

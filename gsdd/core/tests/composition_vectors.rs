@@ -65,7 +65,7 @@ fn observed(composition: &Composition, base: &Base, root: &str) -> Map<String, V
     let registry = &composition.registry;
     let overlay = |scope: Scope| scope != Scope::FirstParty;
     let runtimes = registry.runtimes().filter(|r| overlay(r.scope)).map(|r| r.id().as_str());
-    let families = registry.families().iter().filter(|f| overlay(f.owner.scope));
+    let families = registry.families().filter(|f| overlay(f.owner.scope));
     let skipped = composition.skips.iter().map(|skip| {
         let mut row = json!({"id": skip.id, "scope": skip.scope.as_str(), "rule": skip.reason.category()});
         let details = skip.reason.details();

@@ -242,7 +242,7 @@ fn views_agree(base: &Base, expected: &Value) -> (bool, String) {
         .collect();
     let owners: BTreeSet<&str> = LoopPoint::ALL
         .into_iter()
-        .flat_map(|point| &registry.hooks_at(point).gates)
+        .flat_map(|point| registry.hooks_at(point).gates)
         .map(|gate| gate.owner_id().as_str())
         .collect();
     let shown = differing.iter().map(|view| match view.as_str() {
@@ -266,7 +266,7 @@ fn fragments_are_materialised() {
             bundle_dir: "/bundle".to_owned(),
             ledger: LedgerState::Committed,
             consent: ConsentVerdict::NotNeeded,
-            fragments: assessed.fragment_paths.iter().map(read).collect(),
+            fragments: Arc::new(assessed.fragment_paths.iter().map(read).collect()),
             manifest: ManifestRead::Read(Arc::new(assessed)),
             config_home: None,
         };

@@ -1,6 +1,8 @@
 //! What the engine says to the audit log.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use gsd_proto::api::capability::Consent;
 use gsd_proto::{Context, WireError};
@@ -73,17 +75,19 @@ impl Engine {
 
     /// Records which contents are not the agreed ones any more, and which are again.
     pub(super) fn tell_changed_contents(&self, before: Option<&Snapshot>, now: &Snapshot) {
-        let changed = |overlay: &Overlay| overlay.consent == ConsentVerdict::Changed;
+        let changed = |overlay: &&Overlay| overlay.consent == ConsentVerdict::Changed;
+        let place = |overlay: &'_ Overlay| (Arc::clone(&overlay.root), overlay.dir_name.clone());
+        let before = before.into_iter().flat_map(|before| &before.overlays);
+        let were: HashSet<_> = before.filter(changed).map(place).collect();
         for overlay in &now.overlays {
-            let same = |other: &&Overlay| other.root == overlay.root && other.dir_name == overlay.dir_name;
-            let was = before.and_then(|before| before.overlays.iter().find(same));
-            let what = match (was.is_some_and(changed), changed(overlay)) {
+            let was = !were.is_empty() && were.contains(&place(overlay));
+            let what = match (was, changed(&overlay)) {
                 (false, true) => Happening::ContentChanged,
                 (true, false) if overlay.agreed.is_some() => Happening::ContentRestored,
                 _ => continue,
             };
             let agreed =
-                now.own.taken(&overlay.root, &overlay.dir_name).map(|taken| taken.content_hash.clone());
+                now.own().taken(&overlay.root, &overlay.dir_name).map(|taken| taken.content_hash.clone());
             self.audit().record(&Event {
                 content_hash: agreed.unwrap_or_default(),
                 ..event_of(what, &overlay.dir_name, overlay.scope, &overlay.root)

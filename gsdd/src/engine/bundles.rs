@@ -26,7 +26,7 @@ const MAX_STAMPS: usize = 20_000;
 #[derive(Clone)]
 pub(crate) struct Declared {
     pub(crate) manifest: ManifestRead,
-    pub(crate) fragments: BTreeMap<String, FragmentRead>,
+    pub(crate) fragments: Arc<BTreeMap<String, FragmentRead>>,
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
 }
 
@@ -305,7 +305,7 @@ fn declared_in(dir_name: &str, tree: &BundleTree, contract: &HostContract) -> Op
         }
     }
     // Stamps of the whole bundle go with its hash.
-    Some(Declared { manifest, fragments, stamps: Vec::new() })
+    Some(Declared { manifest, fragments: Arc::new(fragments), stamps: Vec::new() })
 }
 
 fn read_declared(dir_name: &str, bundle: &Path, contract: &HostContract) -> Declared {
@@ -328,7 +328,7 @@ fn read_declared(dir_name: &str, bundle: &Path, contract: &HostContract) -> Decl
             fragments.insert(relative.clone(), read_fragment(bundle, &file));
         }
     }
-    Declared { manifest, fragments, stamps }
+    Declared { manifest, fragments: Arc::new(fragments), stamps }
 }
 
 /// A fragment must lie in the bundle by its real path: a symlink could otherwise bring in any file of the person

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gsdd_core::registry::{Base, BaseManifest, BaseParts, CentralConfig, HostContract};
 use gsdd_core::runtime::Descriptor;
@@ -36,7 +37,7 @@ pub(crate) struct BaseFailure {
 
 /// The base and what the engine reads of its runtimes.
 pub(crate) struct Shipped {
-    pub(crate) base: Base,
+    pub(crate) base: Arc<Base>,
     pub(crate) descriptors: BTreeMap<String, Descriptor>,
     /// Answers when a request names no runtime: the one whose descriptor says so.
     pub(crate) default_runtime: Option<String>,
@@ -61,14 +62,14 @@ pub(crate) fn load(source: &BaseSource) -> Result<Shipped, BaseFailure> {
     let mut default_runtime = None;
     for runtime in base.registry().runtimes() {
         let manifest = &runtime.manifest;
-        let descriptor = Descriptor::from_manifest(&manifest.raw)
+        let descriptor = Descriptor::from_manifest(&manifest.document.read())
             .map_err(|problem| failure(vec![format!("{}: {problem}", manifest.id)]))?;
         if descriptor.surfaces.as_ref().is_some_and(|surfaces| surfaces.is_default) {
             default_runtime = Some(manifest.id.to_string());
         }
         descriptors.insert(manifest.id.to_string(), descriptor);
     }
-    Ok(Shipped { base, descriptors, default_runtime })
+    Ok(Shipped { base: Arc::new(base), descriptors, default_runtime })
 }
 
 fn embedded() -> Result<BaseParts, String> {

@@ -92,7 +92,7 @@ impl Engine {
     /// Takes over what changed in linked folders, and has `snapshot` taken again by `take` when something did.
     pub(super) fn follow_links(&self, snapshot: &mut Snapshot, take: &dyn Fn() -> Snapshot, writer: Writer) {
         let root = self.places().global_root();
-        let count = snapshot.own.links(&root.dir).count();
+        let count = snapshot.own().links(&root.dir).count();
         if count == 0 {
             self.looks().lock().clear();
             return;
@@ -102,8 +102,11 @@ impl Engine {
         }
         // One that is refused may pass once another one was taken over. Who writes without pause is not waited for.
         for round in 0..=2 * count {
-            let links: Vec<(String, Taken)> =
-                snapshot.own.links(&root.dir).map(|(id, taken, _)| (id.to_owned(), taken.clone())).collect();
+            let links: Vec<(String, Taken)> = snapshot
+                .own()
+                .links(&root.dir)
+                .map(|(id, taken, _)| (id.to_owned(), taken.clone()))
+                .collect();
             self.looks().lock().retain(|id, _| links.iter().any(|(linked, _)| linked == id));
             let writer = if round < 2 * count { writer } else { Writer::Held };
             let mut followed = Followed::default();

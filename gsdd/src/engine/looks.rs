@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::bundles::{Declared, Hashed};
+use super::scan::Records;
 use super::snapshot::{Overlay, Snapshot};
 use crate::fs::stamp::Stamp;
 
@@ -34,15 +36,23 @@ impl BundleLook {
         stamps.iter().all(|(path, stamp)| Stamp::of_link(path) == *stamp)
     }
 
+    /// When the agreed content has to be looked at again although it looks the same.
+    pub(super) fn look_again(&self) -> Option<Instant> {
+        self.content.as_deref().filter(|_| self.agreed)?.look_again()
+    }
+
     fn is_same(&self, bundle: &Path) -> bool {
         self.is_same_for_verified_use(bundle) && (!self.agreed || self.is_same_content())
     }
 }
 
-/// A snapshot that is out of date, and which of its bundles were seen to look the same. A recomposition need not look at
-/// these again, provided that they were seen after the question that it answers had arrived.
+/// A snapshot that is out of date, and what of it was seen to look the same. A recomposition need not look at that
+/// again, provided that it was seen after the question that it answers had arrived.
 pub(crate) struct Seen {
     snapshot: Arc<Snapshot>,
+    /// Whether everything but the bundles looks the same.
+    rest: bool,
+    /// By position of the bundle.
     same: Vec<bool>,
 }
 
@@ -50,13 +60,23 @@ impl Seen {
     /// Looks at every bundle of `snapshot`; gives it back when nothing at all looks otherwise.
     pub(crate) fn look(snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, Self> {
         let rest = snapshot.rest_is_fresh();
-        let bundles = snapshot.overlays.iter().zip(snapshot.looks());
-        let same: Vec<bool> = bundles.map(|(overlay, look)| look.is_same(&overlay.bundle)).collect();
-        if rest && same.iter().all(|same| *same) { Ok(snapshot) } else { Err(Self { snapshot, same }) }
+        let same: Vec<bool> =
+            snapshot.overlays.iter().map(|overlay| overlay.look.is_same(&overlay.bundle)).collect();
+        if rest && same.iter().all(|same| *same) { Ok(snapshot) } else { Err(Self { snapshot, rest, same }) }
     }
 
     pub(crate) fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
+    }
+
+    /// What the records say, unless one of them, or a folder that bundles lie in, was seen to look otherwise.
+    pub(super) fn records(&self) -> Option<Arc<Records>> {
+        self.rest.then(|| Arc::clone(&self.snapshot.records))
+    }
+
+    /// Every bundle, and whether it looks the same.
+    pub(super) fn bundles(&self) -> impl Iterator<Item = (&Overlay, bool)> {
+        self.snapshot.overlays.iter().zip(self.same.iter().copied())
     }
 
     /// What was seen of the bundles in a root; they stand together.
@@ -83,6 +103,8 @@ impl<'a> SeenInRoot<'a> {
     pub(super) fn same(&self, dir_name: &str) -> Option<&'a BundleLook> {
         let by_name = |overlay: &Overlay| overlay.dir_name.as_str().cmp(dir_name);
         let at = self.first + self.overlays.binary_search_by(by_name).ok()?;
-        self.seen.snapshot.looks().get(at).filter(|_| self.seen.same.get(at) == Some(&true))
+        let overlay =
+            self.seen.snapshot.overlays.get(at).filter(|_| self.seen.same.get(at) == Some(&true))?;
+        Some(&overlay.look)
     }
 }

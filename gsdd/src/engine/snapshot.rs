@@ -1,23 +1,24 @@
 //! What readers hold: everything that was known about one project at one moment.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use gsdd_core::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey, SurfaceFile};
-use gsdd_core::compose::{Candidate, Composition, ConsentVerdict, Known, LedgerState, Scope, compose_after};
+use gsdd_core::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SurfaceFile};
+use gsdd_core::compose::{Candidate, Composition, Known, LedgerState, compose_after};
 use gsdd_core::hooks::Matcher;
 use gsdd_core::ids::CapabilityId;
 use gsdd_core::ledger::Entry;
 use gsdd_core::manifest::{Manifest, Tier};
-use gsdd_core::registry::{Base, ConfigEntry};
+use gsdd_core::registry::Base;
 use serde_json::Value;
 
 use super::bundles::Bundles;
 use super::links::Followed;
-use super::looks::{BundleLook, Seen};
-use super::scan::{self, Found, Scan, ScannedRoot};
+use super::looks::Seen;
+use super::scan::{self, Found, Records};
 use crate::fs::bounded_read::{self, MAX_FILE};
 use crate::fs::stamp::Stamp;
 use crate::store::{OwnState, Places};
@@ -26,40 +27,35 @@ use crate::store::{OwnState, Places};
 pub(crate) struct Snapshot {
     /// Grows with every change of any project.
     pub(crate) generation: u64,
+    base: Arc<Base>,
     pub(crate) project_root: PathBuf,
     pub(crate) composition: Composition,
     pub(crate) overlays: Vec<Overlay>,
-    pub(crate) roots: Vec<ScannedRoot>,
+    pub(crate) records: Arc<Records>,
     pub(crate) config: ConfigView,
     pub(crate) config_files: ConfigFiles,
-    pub(crate) own: Arc<OwnState>,
     /// By event as declared; hooks of accepted, recorded capabilities, in capability order.
     pub(crate) hooks: BTreeMap<String, Vec<WiredHook>>,
     pub(crate) warnings: Vec<String>,
     pub(crate) followed: Followed,
-    candidates: Vec<Candidate>,
-    universe: SkillUniverse,
-    stamps: Vec<(PathBuf, Stamp)>,
-    /// In the order of `overlays`.
-    looks: Vec<BundleLook>,
+    config_stamps: Vec<(PathBuf, Stamp)>,
+    /// When agreed contents have to be looked at again although they look the same.
     look_again: Option<Instant>,
 }
 
-/// One installed bundle as it was found.
+/// One installed bundle, and what became of it.
 #[derive(Clone)]
 pub(crate) struct Overlay {
-    pub(crate) dir_name: String,
-    pub(crate) scope: Scope,
-    pub(crate) root: PathBuf,
-    pub(crate) bundle: PathBuf,
-    pub(crate) ledger: LedgerState,
-    pub(crate) consent: ConsentVerdict,
-    /// Content hash that may run; `None` = nothing of it may.
-    pub(crate) agreed: Option<String>,
-    /// Where its reviewer lane may send to.
-    pub(crate) destination: Option<String>,
+    pub(crate) found: Arc<Found>,
     pub(crate) accepted: bool,
-    pub(crate) manifest: Option<Arc<Manifest>>,
+}
+
+impl Deref for Overlay {
+    type Target = Found;
+
+    fn deref(&self) -> &Found {
+        &self.found
+    }
 }
 
 /// The documents of the configuration, whether they exist or not.
@@ -88,24 +84,26 @@ pub(crate) struct WiredHook {
 impl Snapshot {
     /// Gathers, composes, and indexes. What was `seen` of the snapshot before is not done again.
     pub(crate) fn take(
-        base: &Base,
+        base: &Arc<Base>,
         places: &Places,
         project_root: &Path,
         bundles: &Bundles,
         generation: u64,
         seen: Option<&Seen>,
     ) -> Self {
-        let mut scan = scan::scan(base, places, project_root, bundles, seen);
-        let known = seen.map(|seen| Known {
-            candidates: &seen.snapshot().candidates,
-            composition: &seen.snapshot().composition,
-        });
-        let composition = compose_after(base, &scan.candidates, known);
-        let accepted: HashSet<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
-        let overlays: Vec<Overlay> =
-            scan.found.drain(..).map(|found| overlay(found, &composition, &accepted)).collect();
+        let records =
+            seen.and_then(Seen::records).unwrap_or_else(|| Arc::new(Records::read(places, project_root)));
+        let found = scan::scan(base, &records, bundles, seen);
+        let candidates: Vec<&Candidate> = found.iter().map(|found| &found.candidate).collect();
+        let known = seen.map(|seen| (seen.snapshot().candidates().collect::<Vec<_>>(), seen));
+        let known = known
+            .as_ref()
+            .map(|(candidates, seen)| Known { candidates, composition: &seen.snapshot().composition });
+        let composition = compose_after(base, &candidates, known);
+        let look_again = found.iter().filter_map(|found| found.look.look_again()).max();
+        let overlays = judged(found, &composition);
         let mut hooks = index_hooks(&overlays);
-        let halted = halted(&overlays, &scan.own, |dir_name, hash| {
+        let halted = halted(&overlays, &records.own, |dir_name, hash| {
             let stored = crate::store::Objects::new(places.objects()).path(hash);
             let declared = bundles.declared(dir_name, &stored, base.contract());
             declared.assessed().and_then(|assessed| assessed.manifest.clone())
@@ -114,30 +112,19 @@ impl Snapshot {
             hooks.entry(event).or_default().extend(halted);
         }
         let (layers, config_files, config_stamps) = config_layers(places, project_root);
-        let mut warnings = std::mem::take(&mut scan.warnings);
-        for root in &scan.roots {
-            if let Err(reason) = &root.ledger {
-                warnings.push(format!("{}: {reason}", root.root.ledger().display()));
-            }
-        }
-        let Scan { roots, own, candidates, mut stamps, looks, look_again, .. } = scan;
-        stamps.extend(config_stamps);
         Self {
             generation,
+            base: Arc::clone(base),
             project_root: project_root.to_owned(),
-            config: ConfigView::new(layers, slices(&composition)),
+            config: ConfigView::new(layers, Arc::clone(&composition.registry)),
             config_files,
-            candidates,
-            universe: universe(base, &composition),
             composition,
             overlays,
-            roots,
-            own,
             hooks,
-            warnings,
+            warnings: records.warnings.clone(),
+            records,
             followed: Followed::default(),
-            stamps,
-            looks,
+            config_stamps,
             look_again,
         }
     }
@@ -150,14 +137,13 @@ impl Snapshot {
     /// Whether nothing that decides it looks otherwise, as far as time stamps tell.
     pub(crate) fn looks_the_same(&self) -> bool {
         self.is_fresh_for_verified_use()
-            && self.looks.iter().all(|look| !look.agreed || look.is_same_content())
+            && self.overlays.iter().all(|overlay| !overlay.look.agreed || overlay.look.is_same_content())
     }
 
     /// [`Snapshot::is_fresh`] for callers that compare the content of a bundle themselves before anything of it runs.
     pub(crate) fn is_fresh_for_verified_use(&self) -> bool {
-        let mut bundles = self.overlays.iter().zip(&self.looks);
         self.surroundings_look_the_same()
-            && bundles.all(|(overlay, look)| look.is_same_for_verified_use(&overlay.bundle))
+            && self.overlays.iter().all(|overlay| overlay.look.is_same_for_verified_use(&overlay.bundle))
     }
 
     /// [`Snapshot::is_fresh`], apart from the bundles.
@@ -167,23 +153,25 @@ impl Snapshot {
 
     fn surroundings_look_the_same(&self) -> bool {
         !self.followed.put_off
-            && unchanged(&self.stamps, Stamp::of)
+            && unchanged(&self.records.stamps, Stamp::of)
+            && unchanged(&self.config_stamps, Stamp::of)
             && unchanged(&self.followed.stamps, Stamp::of_link)
-    }
-
-    /// What the bundles looked like, in the order of [`Snapshot::overlays`].
-    pub(super) fn looks(&self) -> &[BundleLook] {
-        &self.looks
     }
 
     /// Everything that was found, as it was handed to composition.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate> {
-        self.candidates.iter()
+        self.overlays.iter().map(|overlay| &overlay.candidate)
+    }
+
+    /// What is recorded here and not known to upstream.
+    pub(crate) fn own(&self) -> &OwnState {
+        &self.records.own
     }
 
     /// Whether other configuration or other records were read than for `other`.
     pub(crate) fn config_differs(&self, other: &Self) -> bool {
-        self.config != other.config || self.own != other.own
+        !self.config.is_same(&other.config)
+            || !(Arc::ptr_eq(&self.records, &other.records) || self.own() == other.own())
     }
 
     /// Which skills are installed and on the surface of the host with this configuration folder.
@@ -194,7 +182,12 @@ impl Snapshot {
         let surface = read(".gsd-surface.json")
             .and_then(|bytes| gsdd_core::json::parse_lenient(&bytes))
             .and_then(|document| SurfaceFile::parse(&document));
-        EnabledSkills::resolve(&self.universe, marker.as_deref(), surface.as_ref())
+        // Most hosts have neither, and then the answer does not depend on it.
+        let universe = match (&marker, &surface) {
+            (None, None) => SkillUniverse::default(),
+            _ => universe(&self.base, &self.composition),
+        };
+        EnabledSkills::resolve(&universe, marker.as_deref(), surface.as_ref())
     }
 
     /// Whether a composed capability is active: enabled on the host and switched on.
@@ -207,7 +200,7 @@ impl Snapshot {
 
     /// Whether the agreement to a bundle is to the content that `digest` names.
     pub(crate) fn fits(&self, overlay: &Overlay, digest: &str) -> bool {
-        self.own
+        self.own()
             .taken(&overlay.root, &overlay.dir_name)
             .is_some_and(|taken| overlay.agreed.as_ref() == Some(&taken.content_hash) && taken.fits(digest))
     }
@@ -219,7 +212,7 @@ impl Snapshot {
 
     /// Ledger entries by scope word and id.
     pub(crate) fn ledger_entries(&self) -> BTreeMap<(String, String), Entry> {
-        scan::ledger_ids(&self.roots)
+        scan::ledger_ids(&self.records.roots)
     }
 }
 
@@ -227,22 +220,13 @@ fn unchanged(stamps: &[(PathBuf, Stamp)], look: impl Fn(&Path) -> Stamp) -> bool
     stamps.iter().all(|(path, stamp)| look(path) == *stamp)
 }
 
-fn overlay(found: Found, composition: &Composition, accepted: &HashSet<&str>) -> Overlay {
-    let manifest = found.declared.assessed().and_then(|assessed| assessed.manifest.clone());
-    let accepted = accepted.contains(found.dir_name.as_str())
-        && composition.registry.get(&found.dir_name).is_some_and(|composed| composed.scope == found.scope);
-    Overlay {
-        dir_name: found.dir_name,
-        scope: found.scope,
-        root: found.root,
-        bundle: found.bundle,
-        ledger: found.ledger,
-        consent: found.consent,
-        agreed: found.agreed,
-        destination: found.destination,
-        accepted,
-        manifest,
-    }
+fn judged(found: Vec<Arc<Found>>, composition: &Composition) -> Vec<Overlay> {
+    let accepted: HashSet<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
+    let is_accepted = |found: &Found| {
+        accepted.contains(found.dir_name.as_str())
+            && composition.registry.get(&found.dir_name).is_some_and(|composed| composed.scope == found.scope)
+    };
+    found.into_iter().map(|found| Overlay { accepted: is_accepted(&found), found }).collect()
 }
 
 /// A bundle without a committed ledger entry never gets an executable surface (D-06).
@@ -276,13 +260,11 @@ fn halted(
 ) -> BTreeMap<String, Vec<WiredHook>> {
     let mut index: BTreeMap<String, Vec<WiredHook>> = BTreeMap::new();
     for (at, overlay) in overlays.iter().enumerate() {
-        let out_of_service = !overlay.accepted && overlay.ledger == LedgerState::Committed;
-        let Some(taken) = own
-            .taken(&overlay.root, &overlay.dir_name)
-            .filter(|taken| out_of_service && taken.revoked_at.is_none())
-        else {
+        if overlay.accepted || overlay.ledger != LedgerState::Committed {
             continue;
-        };
+        }
+        let taken = own.taken(&overlay.root, &overlay.dir_name).filter(|taken| taken.revoked_at.is_none());
+        let Some(taken) = taken else { continue };
         let Some(manifest) = agreed_manifest(&overlay.dir_name, &taken.content_hash) else { continue };
         for hook in &manifest.hooks {
             index.entry(hook.event.clone()).or_default().push(WiredHook {
@@ -296,15 +278,6 @@ fn halted(
         }
     }
     index
-}
-
-fn slices(composition: &Composition) -> BTreeMap<String, SliceKey> {
-    let slice = |entry: &ConfigEntry| SliceKey {
-        kind: entry.slice.kind.as_str().to_owned(),
-        default: entry.slice.default.clone(),
-        values: entry.slice.values.clone(),
-    };
-    composition.registry.config().iter().map(|entry| (entry.key.clone(), slice(entry))).collect()
 }
 
 fn universe(base: &Base, composition: &Composition) -> SkillUniverse {
@@ -330,17 +303,19 @@ fn universe(base: &Base, composition: &Composition) -> SkillUniverse {
 impl Overlay {
     /// Whether nothing about the bundle differs that a reader could see.
     pub(crate) fn same_state(&self, other: &Self) -> bool {
-        let same_manifest = match (&self.manifest, &other.manifest) {
+        let same_manifest = || match (&self.manifest, &other.manifest) {
             (None, None) => true,
             (Some(one), Some(two)) => Arc::ptr_eq(one, two),
             _ => false,
         };
-        same_manifest
-            && self.ledger == other.ledger
-            && self.consent == other.consent
-            && self.agreed == other.agreed
-            && self.destination == other.destination
-            && self.accepted == other.accepted
+        let same_finding = || {
+            same_manifest()
+                && self.ledger == other.ledger
+                && self.consent == other.consent
+                && self.agreed == other.agreed
+                && self.destination == other.destination
+        };
+        self.accepted == other.accepted && (Arc::ptr_eq(&self.found, &other.found) || same_finding())
     }
 }
 

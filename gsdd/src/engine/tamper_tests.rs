@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use gsdd_core::compose::ConsentVerdict;
@@ -23,9 +23,9 @@ use crate::lifecycle::{digest_of, facts_of};
 use crate::store::{Objects, OwnState, Places, ScopeRoot};
 use gsdd_core::bundle::budget::MAX_BYTES;
 
-static BASE: LazyLock<Base> = LazyLock::new(|| {
-    Base::build(BaseParts { gsd_version: HostVersion::new(1, 10, 0), ..BaseParts::default() })
-        .unwrap_or_else(|_| panic!("an empty base composes"))
+static BASE: LazyLock<Arc<Base>> = LazyLock::new(|| {
+    let base = Base::build(BaseParts { gsd_version: HostVersion::new(1, 10, 0), ..BaseParts::default() });
+    Arc::new(base.unwrap_or_else(|_| panic!("an empty base composes")))
 });
 
 /// The person's own, and the project's.
@@ -188,7 +188,7 @@ fn files(id: &str) -> Vec<(String, String)> {
 fn state(machine: &Machine, bundles: &Bundles, file: &Path) -> (bool, ConsentVerdict, bool) {
     let snapshot = machine.take(bundles);
     let overlay = snapshot.overlays.iter().find(|overlay| file.starts_with(&overlay.bundle)).unwrap();
-    let agreed = snapshot.own.taken(&overlay.root, &overlay.dir_name).unwrap().content_hash.clone();
+    let agreed = snapshot.own().taken(&overlay.root, &overlay.dir_name).unwrap().content_hash.clone();
     let fits = |digest: &str| snapshot.fits(overlay, digest);
     let runs = match bundles.runnable(&overlay.bundle, &agreed, fits, &machine.objects()) {
         Ok(runnable) => {

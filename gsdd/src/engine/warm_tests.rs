@@ -28,9 +28,9 @@ use crate::fs::atomic::{self, Mode};
 use crate::store::{Places, ScopeRoot};
 
 /// Nothing is shipped here: what the cache remembers is about installed bundles.
-static BASE: LazyLock<Base> = LazyLock::new(|| {
-    Base::build(BaseParts { gsd_version: HostVersion::new(1, 10, 0), ..BaseParts::default() })
-        .unwrap_or_else(|_| panic!("an empty base composes"))
+static BASE: LazyLock<Arc<Base>> = LazyLock::new(|| {
+    let base = Base::build(BaseParts { gsd_version: HostVersion::new(1, 10, 0), ..BaseParts::default() });
+    Arc::new(base.unwrap_or_else(|_| panic!("an empty base composes")))
 });
 
 const IDS: [&str; 4] = ["acorn", "birch", "cedar", "drift"];

@@ -527,7 +527,7 @@ impl Engine {
             .overlays
             .iter()
             .filter(|overlay| overlay.scope == Scope::Global && overlay.ledger == LedgerState::Committed)
-            .filter(|overlay| snapshot.own.taken(&overlay.root, &overlay.dir_name).is_none())
+            .filter(|overlay| !overlay.recorded)
             .collect();
         if unseen.is_empty() {
             return false;

@@ -17,8 +17,8 @@ struct Seen {
     device: u64,
     inode: u64,
     size: u64,
-    modified_ns: i128,
-    changed_ns: i128,
+    modified_ns: i64,
+    changed_ns: i64,
 }
 
 impl Stamp {
@@ -44,7 +44,7 @@ pub(crate) fn unsettled_until<'a>(stamps: impl IntoIterator<Item = &'a Stamp>) -
 impl Seen {
     /// What is left of the step in which it changed last. A file from the future says nothing.
     fn settles_after(&self, now: Duration) -> Option<Duration> {
-        let whole = |ns: i128| ns % 1_000_000_000 == 0;
+        let whole = |ns: i64| ns % 1_000_000_000 == 0;
         let step = if whole(self.modified_ns) && whole(self.changed_ns) { COARSE_STEP } else { STEP };
         let changed = u64::try_from(self.changed_ns).ok().map(Duration::from_nanos)?;
         step.checked_sub(now.checked_sub(changed)?).filter(|left| !left.is_zero())
@@ -53,7 +53,9 @@ impl Seen {
     #[cfg(unix)]
     fn new(metadata: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        // Enough until the year 2262.
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -68,7 +70,7 @@ impl Seen {
         let since = |time: std::io::Result<SystemTime>| {
             time.ok()
                 .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-                .map_or(0, |age| i128::try_from(age.as_nanos()).unwrap_or(0))
+                .map_or(0, |age| i64::try_from(age.as_nanos()).unwrap_or(0))
         };
         Self {
             device: 0,
@@ -88,7 +90,7 @@ mod tests {
     fn a_file_that_just_changed_is_looked_at_again() {
         let seen = |modified_ns, changed_ns| Seen { device: 1, inode: 1, size: 1, modified_ns, changed_ns };
         let now = Duration::new(100, 5);
-        let left = |ns: i128| seen(1, ns).settles_after(now);
+        let left = |ns: i64| seen(1, ns).settles_after(now);
         assert_eq!(left(100_000_000_005), Some(STEP));
         assert_eq!(left(99_990_000_005), Some(Duration::from_millis(15)));
         assert_eq!(left(99_975_000_005), None);

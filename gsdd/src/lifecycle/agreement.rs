@@ -20,7 +20,7 @@ pub(super) fn is_agreed(
     let overlay = snapshot
         .overlays
         .iter()
-        .find(|overlay| overlay.dir_name == staged.id.as_str() && overlay.root == staged.root.dir);
+        .find(|overlay| overlay.dir_name == staged.id.as_str() && *overlay.root == *staged.root.dir);
     match staged.root.scope {
         Scope::Project => overlay.is_some_and(|overlay| {
             overlay.consent == ConsentVerdict::Granted && overlay.agreed.as_deref() == Some(content.as_str())
@@ -45,7 +45,7 @@ pub(super) fn reasons(
 ) -> Vec<String> {
     let Some(installed) = installed else { return Vec::new() };
     let before = ExecutableState::of(&installed.manifest().unwrap_or_default(), &facts_of(installed));
-    let after = ExecutableState::of(&staged.manifest.raw, &staged.facts);
+    let after = ExecutableState::of(&staged.manifest.document.read(), &staged.facts);
     let facts = UpdateFacts {
         old_is_approved: installed_is_agreed,
         is_downgrade: old

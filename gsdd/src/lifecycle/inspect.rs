@@ -75,7 +75,7 @@ pub(crate) fn inspect(
         // Looking at what is here asks no policy.
         let tree = BundleTree::read(&live, obtain::max_bytes(engine, wish.ctx))
             .map_err(|refusal| from_tree(&refusal))?;
-        let taken = snapshot.own.taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
+        let taken = snapshot.own().taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
         let from = taken.map(|from| from.of_content(tree.content_hash().as_str())).unwrap_or_default();
         return Ok(seen(engine, snapshot, wish, &tree, (recorded, from, Vec::new())));
     }
@@ -88,7 +88,7 @@ pub(crate) fn inspect(
         Some(Scope::Project) => snapshot.project_root.clone(),
         Some(Scope::Global | Scope::FirstParty) | None => engine.places().global_root().dir,
     };
-    let keys = obtain::known_keys(&snapshot.own, &root, &caller.user_config());
+    let keys = obtain::known_keys(snapshot.own(), &root, &caller.user_config());
     let caller = caller.knowing(keys);
     // Looking at a folder of this machine asks no policy either.
     if !folder.is_dir() {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use gsd_proto::{Code, Context, WireError};
 use gsdd_core::compose::Scope;
+use gsdd_core::manifest::Document;
 use gsdd_core::policy::{Objection, Policy, SurfaceClass};
 use gsdd_core::text::shown;
 use gsdd_core::trust::{Disclosure, VerificationLevel};
@@ -52,7 +53,7 @@ fn judge_level(policy: &Policy, id: &str, level: VerificationLevel) -> Result<()
 }
 
 fn level(snapshot: &Snapshot, staged: &Staged) -> VerificationLevel {
-    let recorded = || snapshot.own.taken(&staged.root.dir, staged.id.as_str())?.from.as_ref();
+    let recorded = || snapshot.own().taken(&staged.root.dir, staged.id.as_str())?.from.as_ref();
     let from = staged.taken_from.as_ref().or_else(recorded);
     // What was recorded of other bytes says nothing about these.
     let from = from.filter(|from| from.content.as_deref() == Some(staged.content_hash.as_str()));
@@ -121,11 +122,11 @@ pub(crate) fn missing_required(engine: &Engine, snapshot: &Snapshot, ctx: &Conte
 }
 
 /// Why classes of an installed capability do not run, one line each.
-pub(crate) fn resting(policy: &Policy, manifest: &serde_json::Value, scope: Scope) -> Vec<String> {
+pub(crate) fn resting(policy: &Policy, manifest: &Document, scope: Scope) -> Vec<String> {
     if policy.rules().is_empty() {
         return Vec::new();
     }
-    let disclosure = Disclosure::collect(manifest);
+    let disclosure = Disclosure::collect(&manifest.read());
     let brings = SurfaceClass::ALL.into_iter().filter(|class| class.is_in(&disclosure));
     let objections = brings.filter_map(|class| Some((class, policy.judge_use(class, scope).err()?)));
     objections

@@ -44,7 +44,7 @@ pub(super) fn presume(
         };
         let mut target =
             WiringTarget { runtime: key.runtime.clone(), root: root.dir.clone(), ..WiringTarget::default() };
-        let of_root = snapshot.overlays.iter().filter(|overlay| overlay.root == root.dir);
+        let of_root = snapshot.overlays.iter().filter(|overlay| *overlay.root == *root.dir);
         for overlay in of_root.filter(|overlay| recorded.iter().any(|entry| is(entry, &overlay.dir_name))) {
             let Some(manifest) = &overlay.manifest else { continue };
             let Ok(tree) = BundleTree::read(Path::new(&overlay.bundle), MOST_BYTES) else { continue };

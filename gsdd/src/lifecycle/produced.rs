@@ -73,7 +73,7 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Result<Produce
         let document = tree.file(&path).map(|file| copied(&path, file)).transpose()?;
         produced.commands.insert(command.family.clone(), document);
     }
-    produced.servers = servers(&manifest.raw)
+    produced.servers = servers(manifest.mcp_servers.as_ref())
         .into_iter()
         .map(|(name, config)| {
             let local = local_server(&config, &|path| tree.file(path).is_some()).is_some();
@@ -84,9 +84,9 @@ pub(crate) fn produced(manifest: &Manifest, tree: &BundleTree) -> Result<Produce
 }
 
 /// Declared servers, in both shapes that authors use: an object by name, or a list of named items.
-pub(crate) fn servers(manifest: &Value) -> BTreeMap<String, Map<String, Value>> {
+pub(crate) fn servers(written: Option<&Value>) -> BTreeMap<String, Map<String, Value>> {
     let mut servers = BTreeMap::new();
-    match manifest.get("mcpServers") {
+    match written {
         Some(Value::Object(by_name)) => {
             for (name, config) in by_name {
                 servers.insert(name.clone(), config.as_object().cloned().unwrap_or_default());
@@ -149,10 +149,10 @@ mod tests {
 
     #[test]
     fn both_shapes_of_servers_are_read() {
-        let object = json!({"mcpServers": {"a": {"command": "x"}, "__proto__": {}, "b": 1}});
-        assert_eq!(servers(&object).keys().collect::<Vec<_>>(), ["a", "b"]);
-        let list = json!({"mcpServers": [{"name": "a", "config": {"command": "x"}}, {"name": "b", "command": "y"}, {"command": "z"}]});
-        let list = servers(&list);
+        let object = json!({"a": {"command": "x"}, "__proto__": {}, "b": 1});
+        assert_eq!(servers(Some(&object)).keys().collect::<Vec<_>>(), ["a", "b"]);
+        let list = json!([{"name": "a", "config": {"command": "x"}}, {"name": "b", "command": "y"}, {"command": "z"}]);
+        let list = servers(Some(&list));
         assert_eq!(list["b"], *json!({"command": "y"}).as_object().unwrap());
         assert_eq!(list.len(), 2);
     }

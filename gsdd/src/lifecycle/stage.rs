@@ -208,7 +208,7 @@ pub(crate) fn stage(
         Origin::Source(_) | Origin::InPlace(..) | Origin::Linked(_) => None,
     };
     let (id, manifest, warnings) = judge_manifest(engine, snapshot, &tree, request.scope, request.expected)?;
-    let before = snapshot.own.taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
+    let before = snapshot.own().taken(&root.dir, id.as_str()).and_then(|taken| taken.from.as_ref());
     let taken_from = match before {
         // What is followed has no content of its own.
         Some(before) if linked.is_none() && restores.is_none() => {
@@ -217,7 +217,8 @@ pub(crate) fn stage(
         _ => taken_from,
     };
     let facts = facts_of(&tree);
-    let mut disclosure = Disclosure::collect(&manifest.raw);
+    let document = manifest.document.read();
+    let mut disclosure = Disclosure::collect(&document);
     // The document of a command family instructs the agent as a skill does.
     disclosure.add_documents(tree.files.keys().map(String::as_str));
     disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
@@ -226,7 +227,7 @@ pub(crate) fn stage(
     if !request.preview {
         tree.begin_to_seal();
     }
-    let signature = disclosure_signature(&manifest.raw);
+    let signature = disclosure_signature(&document);
     let content_digest = digest_of(&tree, &facts);
     let destination = destination_of(&disclosure);
     Ok(Staged {
@@ -319,7 +320,9 @@ fn judge_manifest(
     refuse_lookalikes(base, &manifest)?;
     let satisfies =
         |range: &str| EngineRange::parse(range).is_ok_and(|range| range.satisfies(base.gsd_version()));
-    if let EngineVerdict::Incompatible { range, downgrade_to } = judge_engines(&manifest.raw, satisfies) {
+    if let EngineVerdict::Incompatible { range, downgrade_to } =
+        judge_engines(&manifest.document.read(), satisfies)
+    {
         let mut error = WireError::new(
             Code::CompatEngines,
             format!(
@@ -347,14 +350,13 @@ fn judge_manifest(
         ledger: LedgerState::Committed,
         consent: ConsentVerdict::Granted,
         manifest: ManifestRead::Read(Arc::new(assessed)),
-        fragments,
+        fragments: Arc::new(fragments),
         config_home: None,
     };
-    let others: Vec<Candidate> = snapshot
+    let others: Vec<&Candidate> = snapshot
         .candidates()
         .filter(|other| !(other.dir_name == id.as_str() && other.scope == scope))
         .filter(|other| scope == Scope::Project || other.scope == Scope::Global)
-        .cloned()
         .collect();
     let problems = check_install(base, &others, &candidate);
     if !problems.is_empty() {

@@ -63,7 +63,7 @@ impl Installed {
 
     /// The folder that is followed; an update takes it over now and goes on following it.
     pub(crate) fn followed<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Linked> {
-        let linked = snapshot.own.taken(&self.root, self.entry.id.as_str())?.link()?;
+        let linked = snapshot.own().taken(&self.root, self.entry.id.as_str())?.link()?;
         (linked.path == Path::new(&self.entry.source)).then_some(linked)
     }
 
@@ -101,7 +101,7 @@ impl Installed {
         prepared: &Prepared,
     ) -> Result<(), WireError> {
         let id = &self.entry.id;
-        let before = snapshot.own.taken(&self.root, id.as_str()).and_then(|taken| taken.from.as_ref());
+        let before = snapshot.own().taken(&self.root, id.as_str()).and_then(|taken| taken.from.as_ref());
         let both = before.zip(staged.taken_from.as_ref());
         let reason = if let Some(stop) = prepared.stops.first() {
             stop.said()

@@ -116,7 +116,8 @@ pub(crate) fn verify(
         checks.extend(registrations(engine, snapshot, ctx, root, id, tree));
     }
     checks.extend(documents(snapshot, root));
-    if root.scope != Scope::Project && snapshot.own.anything_wired() && !engine.places().launcher().exists() {
+    if root.scope != Scope::Project && snapshot.own().anything_wired() && !engine.places().launcher().exists()
+    {
         checks.push(
             Check::new(None, "launcher-missing", "registrations name a launcher that is not there")
                 .at(engine.places().launcher())
@@ -180,8 +181,8 @@ pub(crate) fn found(root: &ScopeRoot, finding: &Finding) -> Check {
 
 /// The content that may run, or might if it were there.
 fn agreed_content(snapshot: &Snapshot, root: &ScopeRoot, id: &str) -> Option<String> {
-    let taken = snapshot.own.taken(&root.dir, id).filter(|taken| taken.revoked_at.is_none());
-    let overlay = snapshot.overlays.iter().find(|it| it.root == root.dir && it.dir_name == id);
+    let taken = snapshot.own().taken(&root.dir, id).filter(|taken| taken.revoked_at.is_none());
+    let overlay = snapshot.overlays.iter().find(|it| *it.root == *root.dir && it.dir_name == id);
     taken.map(|taken| taken.content_hash.clone()).or_else(|| overlay?.agreed.clone())
 }
 
@@ -252,7 +253,7 @@ fn registrations(
     id: &str,
     tree: &BundleTree,
 ) -> Vec<Check> {
-    let overlay = snapshot.overlays.iter().find(|it| it.root == root.dir && it.dir_name == id);
+    let overlay = snapshot.overlays.iter().find(|it| *it.root == *root.dir && it.dir_name == id);
     let Some(manifest) = overlay.and_then(|overlay| overlay.manifest.as_deref()) else { return Vec::new() };
     let scope = match root.scope {
         Scope::Project => WiringScope::Project,
@@ -264,7 +265,7 @@ fn registrations(
         Err(refusal) => return vec![Check::new(Some(id), "bundle-unreadable", refusal.to_string())],
     };
     let mut checks = Vec::new();
-    for target in wired_in(&snapshot.own, root, id) {
+    for target in wired_in(snapshot.own(), root, id) {
         let shared = shared_file_of(&target.runtime).and_then(|file| {
             targets::shared_file(engine.shipped(), file, &root.dir, ctx, engine.places()).ok()
         });
@@ -285,7 +286,7 @@ fn registrations(
             continue;
         };
         let key = TargetKey { runtime: target.runtime.clone(), scope, root: root.dir.clone() };
-        let mut state = OwnState::clone(&snapshot.own);
+        let mut state = OwnState::clone(snapshot.own());
         let plan = wiring::plan_wiring(&mut state, &key, id, Some(&placement), descriptor);
         checks.extend(plan.files.iter().chain(&plan.documents).filter_map(|step| differs(id, step)));
         checks.extend(plan.conflicts.into_iter().map(|error| Check::of(Some(id), "host-file", error)));
@@ -337,7 +338,7 @@ fn differs(id: &str, step: &Step) -> Option<Check> {
 
 /// Files of the person that somebody else wrote since we did: not a difference.
 fn documents(snapshot: &Snapshot, root: &ScopeRoot) -> Vec<Check> {
-    let targets = snapshot.own.targets.values().filter(|target| target.root == root.dir);
+    let targets = snapshot.own().targets.values().filter(|target| target.root == root.dir);
     let mut checks: Vec<Check> = targets
         .flat_map(|target| &target.documents)
         .filter(|(_, record)| !record.sha256.is_empty())

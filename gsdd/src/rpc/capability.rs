@@ -62,7 +62,7 @@ async fn stage(app: Arc<App>, params: StageParams) -> Result<StageResult, WireEr
                 .transpose()?;
             let past = match (&installed, &params.rollback) {
                 (Some(installed), Some(_)) => Some(lifecycle::to_go_back_to(
-                    &snapshot.own,
+                    snapshot.own(),
                     &installed.root,
                     &installed.entry.id,
                     params.to.as_deref(),

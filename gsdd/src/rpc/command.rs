@@ -66,7 +66,6 @@ fn resolve_command(
             .composition
             .registry
             .families()
-            .iter()
             .filter(|family| family.owner.scope != Scope::FirstParty)
             .map(|family| family.command.family.as_str())
             .collect();
@@ -120,7 +119,7 @@ fn resolve_server(
     let (overlay, runnable) = verified(engine, snapshot, &params.ctx, SurfaceClass::McpServers, &params.id)?;
     let manifest = overlay.manifest.as_deref();
     let config = manifest
-        .and_then(|manifest| lifecycle::servers(&manifest.raw).remove(&params.server))
+        .and_then(|manifest| lifecycle::servers(manifest.mcp_servers.as_ref()).remove(&params.server))
         .ok_or_else(|| {
             WireError::new(
                 Code::NotFound,

@@ -43,7 +43,7 @@ fn records(engine: &Engine, snapshot: &Snapshot) -> Vec<ConsentRow> {
         .iter()
         .map(|record| {
             let ours = snapshot
-                .own
+                .own()
                 .taken(Path::new(&record.project_root), record.id.as_str())
                 .filter(|taken| taken.content_hash == record.content_hash);
             let row = ConsentRow {
@@ -65,7 +65,7 @@ fn records(engine: &Engine, snapshot: &Snapshot) -> Vec<ConsentRow> {
         })
         .collect();
     let home = &engine.places().gsd_home;
-    for (key, taken) in snapshot.own.taken.iter().filter(|(_, taken)| taken.revoked_at.is_none()) {
+    for (key, taken) in snapshot.own().taken.iter().filter(|(_, taken)| taken.revoked_at.is_none()) {
         let own = key.rsplit_once('|').filter(|(root, _)| Path::new(root) == home);
         rows.extend(own.map(|(_, id)| of_home(id, home, taken)));
     }
@@ -115,7 +115,7 @@ async fn show(app: Arc<App>, params: ConsentShowParams) -> Result<ConsentShowRes
         rows.retain(|row| row.id == params.id && wanted(row));
         // What was taken back is not listed, and can still be shown.
         let revoked = || {
-            let taken = snapshot.own.taken(&home, &params.id).filter(|_| scope != Some(Scope::Project))?;
+            let taken = snapshot.own().taken(&home, &params.id).filter(|_| scope != Some(Scope::Project))?;
             Some((of_home(&params.id, &home, taken), taken.revoked_at.clone()))
         };
         let (record, revoked_at) = match (rows.into_iter().next(), revoked()) {
@@ -183,9 +183,9 @@ async fn revoke(app: Arc<App>, params: ConsentRevokeParams) -> Result<Done, Wire
         // The scope in which there is an agreement; the project's when there are both.
         None => {
             let snapshot = engine.snapshot(&project).await?;
-            let here = snapshot.own.taken(&project, &params.id).is_some();
+            let here = snapshot.own().taken(&project, &params.id).is_some();
             let global = engine.places().global_root();
-            if !here && snapshot.own.taken(&global.dir, &params.id).is_some() {
+            if !here && snapshot.own().taken(&global.dir, &params.id).is_some() {
                 global
             } else {
                 ScopeRoot::project(&project)

@@ -34,13 +34,11 @@ async fn explain(app: Arc<App>, params: ExplainParams) -> Result<ExplainResult, 
 fn answer(engine: &Engine, snapshot: &Snapshot, params: &ExplainParams) -> Result<ExplainResult, WireError> {
     let subject = Subject::parse(&params.subject);
     let found: Vec<Found<'_>> = snapshot
-        .candidates()
-        .filter_map(|candidate| {
-            let overlay = snapshot
-                .overlays
-                .iter()
-                .find(|overlay| overlay.dir_name == candidate.dir_name && overlay.scope == candidate.scope)?;
-            Some(Found { candidate, executable: executable(engine, snapshot, overlay) })
+        .overlays
+        .iter()
+        .map(|overlay| Found {
+            candidate: &overlay.candidate,
+            executable: executable(engine, snapshot, overlay),
         })
         .collect();
     let files = &snapshot.config_files;

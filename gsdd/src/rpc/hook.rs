@@ -52,7 +52,9 @@ async fn evaluate(app: Arc<App>, mut params: EvaluateParams) -> Result<EvaluateR
     for outer in app.engine.projects_around(&project) {
         let snapshot = app.engine.snapshot_for_hooks(&outer).await?;
         let mut hooks = matching(&snapshot, descriptor, rule, &params);
-        hooks.retain(|hook| snapshot.overlays.get(hook.overlay).is_some_and(|overlay| overlay.root == outer));
+        hooks.retain(|hook| {
+            snapshot.overlays.get(hook.overlay).is_some_and(|overlay| *overlay.root == *outer)
+        });
         found.push((hooks, snapshot));
     }
     found.retain(|(hooks, _)| !hooks.is_empty());
@@ -171,7 +173,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
     for (declared, hooks) in &snapshot.hooks {
         for hook in hooks {
             let Some(overlay) = snapshot.overlays.get(hook.overlay) else { continue };
-            for target in snapshot.own.targets.values().filter(|target| target.root == overlay.root) {
+            for target in snapshot.own().targets.values().filter(|target| *target.root == *overlay.root) {
                 if !target.capabilities.contains_key(&hook.capability) {
                     continue;
                 }
@@ -206,8 +208,8 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
 
 /// The hooks that our records say are registered one by one.
 fn in_shared_files(snapshot: &Snapshot) -> impl Iterator<Item = HookRow> {
-    let roots = |root: &std::path::Path| snapshot.overlays.iter().any(|overlay| overlay.root == root);
-    let files = snapshot.own.targets.values().filter(move |target| roots(&target.root));
+    let roots = |root: &std::path::Path| snapshot.overlays.iter().any(|overlay| *overlay.root == *root);
+    let files = snapshot.own().targets.values().filter(move |target| roots(&target.root));
     files.filter_map(|target| Some((shared_file_of(&target.runtime)?, target))).flat_map(|(file, target)| {
         target.capabilities.iter().flat_map(move |(id, wiring)| {
             wiring.scripts.iter().map(move |hook| HookRow {
@@ -262,9 +264,9 @@ fn is_wired(snapshot: &Snapshot, descriptor: &Descriptor, hook: &WiredHook) -> b
     let supported = hook.halted
         || overlay.manifest.as_deref().is_some_and(|manifest| manifest.supports_runtime(&descriptor.id));
     supported
-        && snapshot.own.targets.values().any(|target| {
+        && snapshot.own().targets.values().any(|target| {
             target.runtime == descriptor.id
-                && target.root == overlay.root
+                && *target.root == *overlay.root
                 && target.capabilities.contains_key(&hook.capability)
         })
 }

@@ -40,8 +40,8 @@ async fn list(app: Arc<App>, params: LedgerParams) -> Result<LedgerListResult, W
 
 fn row(snapshot: &Snapshot, root: &ScopeRoot, entry: &Entry) -> LedgerRow {
     let id = entry.id.as_str();
-    let taken = snapshot.own.taken(&root.dir, id);
-    let targets = snapshot.own.targets.values().filter(|target| target.root == root.dir);
+    let taken = snapshot.own().taken(&root.dir, id);
+    let targets = snapshot.own().targets.values().filter(|target| target.root == root.dir);
     let mut wired_into: Vec<_> = targets
         .filter_map(|target| Some((target, target.capabilities.get(id)?)))
         .flat_map(|(target, wiring)| {
@@ -54,7 +54,7 @@ fn row(snapshot: &Snapshot, root: &ScopeRoot, entry: &Entry) -> LedgerRow {
         .collect();
     wired_into.sort();
     wired_into.dedup();
-    let past = snapshot.own.past(&root.dir, id).iter().rev();
+    let past = snapshot.own().past(&root.dir, id).iter().rev();
     LedgerRow {
         id: id.to_owned(),
         scope: root.word().to_owned(),

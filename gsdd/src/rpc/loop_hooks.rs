@@ -7,15 +7,13 @@ use gsd_proto::api::loop_hooks::{
     Point, Points, PointsParams, PointsResult, Render, RenderParams, RenderResult,
 };
 use gsd_proto::{Code, Context, WireError};
-use gsdd_core::loop_hooks::{
-    HookKind, MissingGate, PointHook, advisory, envelope, forbidden_gate, markdown, select,
-};
+use gsdd_core::loop_hooks::{MissingGate, advisory, envelope, forbidden_gate, markdown, point_hooks, select};
 use gsdd_core::policy::SurfaceClass;
-use gsdd_core::registry::{LoopPoint, PointHooks, Wired};
+use gsdd_core::registry::LoopPoint;
 use gsdd_core::text::shown;
 use jsonrpsee_core::RegisterMethodError;
 use jsonrpsee_core::server::RpcModule;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{register, registry, wire};
 use crate::app::App;
@@ -44,7 +42,7 @@ async fn render(app: Arc<App>, params: RenderParams) -> Result<RenderResult, Wir
     let enabled = snapshot.enabled_skills(config_home.as_deref());
     let hooks = snapshot.composition.registry.hooks_at(point);
     let mut active =
-        select(point_hooks(hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
+        select(point_hooks(&hooks), &|owner| snapshot.is_active(owner, &enabled), &snapshot.config);
     let mut advisories = advisories(&snapshot, point);
     let policy = app.engine.policy(&params.ctx, &snapshot.project_root);
     active.retain(|hook| {
@@ -132,27 +130,4 @@ fn advisories(snapshot: &Snapshot, point: LoopPoint) -> Vec<String> {
             })
         })
         .collect()
-}
-
-/// Steps, contributions and gates in composed order; members come from the manifest as written, the owner never does.
-fn point_hooks(hooks: &PointHooks) -> Vec<PointHook<'_>> {
-    let mut all = Vec::new();
-    all.extend(
-        hooks.steps.iter().filter_map(|wired| point_hook(wired, "steps", wired.hook.index, HookKind::Step)),
-    );
-    all.extend(
-        hooks
-            .contributions
-            .iter()
-            .filter_map(|wired| point_hook(wired, "contributions", wired.hook.index, HookKind::Contribution)),
-    );
-    all.extend(
-        hooks.gates.iter().filter_map(|wired| point_hook(wired, "gates", wired.hook.index, HookKind::Gate)),
-    );
-    all
-}
-
-fn point_hook<'a, T>(wired: &'a Wired<T>, list: &str, index: usize, kind: HookKind) -> Option<PointHook<'a>> {
-    let entry: &Map<String, Value> = wired.owner.manifest.raw.get(list)?.get(index)?.as_object()?;
-    Some(PointHook { owner: wired.owner_id().as_str(), kind, entry, inline: wired.body.as_deref() })
 }

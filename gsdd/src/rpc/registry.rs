@@ -9,6 +9,7 @@ use gsd_proto::api::registry::{
 use gsd_proto::{Code, Subscription as _, WireError};
 use gsdd_core::activation::EnabledSkills;
 use gsdd_core::compose::{ConsentVerdict, LedgerState, Scope};
+use gsdd_core::ledger::Entry;
 use gsdd_core::policy::Policy;
 use gsdd_core::registry::{Composed, View};
 use gsdd_core::text::shown;
@@ -130,13 +131,15 @@ fn rows(engine: &Engine, snapshot: &Snapshot, params: &ListParams, scope: Option
     let mut rows: Vec<ListItem> =
         shipped.filter(|_| scope.is_none()).map(|composed| shipped_row(composed, &enabled)).collect();
     let mut seen = BTreeSet::new();
+    let entries = snapshot.ledger_entries();
     for overlay in snapshot.overlays.iter().filter(|overlay| scope.is_none_or(|scope| overlay.scope == scope))
     {
-        seen.insert((overlay.scope.as_str().to_owned(), overlay.dir_name.clone()));
-        rows.push(overlay_row(engine, snapshot, overlay, &enabled, &policy));
+        let place = (overlay.scope.as_str().to_owned(), overlay.dir_name.clone());
+        rows.push(overlay_row(engine, snapshot, overlay, entries.get(&place), (&enabled, &policy)));
+        seen.insert(place);
     }
     // Ledger entries whose bundle is gone.
-    for ((word, id), entry) in snapshot.ledger_entries() {
+    for ((word, id), entry) in entries {
         let wanted = scope.is_none_or(|scope| scope.as_str() == word);
         if wanted && !seen.contains(&(word.clone(), id.clone())) {
             rows.push(ListItem {
@@ -178,19 +181,17 @@ fn overlay_row(
     engine: &Engine,
     snapshot: &Snapshot,
     overlay: &Overlay,
-    enabled: &EnabledSkills,
-    policy: &Policy,
+    entry: Option<&Entry>,
+    (enabled, policy): (&EnabledSkills, &Policy),
 ) -> ListItem {
     let (status, reason) = status(engine, snapshot, overlay);
     let reason = reason.or_else(|| {
         let manifest = overlay.manifest.as_deref()?;
-        let resting = lifecycle::resting(policy, &manifest.raw, overlay.scope);
+        let resting = lifecycle::resting(policy, &manifest.document, overlay.scope);
         (!resting.is_empty()).then(|| resting.join("; "))
     });
-    let entry =
-        snapshot.ledger_entries().remove(&(overlay.scope.as_str().to_owned(), overlay.dir_name.clone()));
     let manifest = overlay.manifest.as_deref();
-    let taken = snapshot.own.taken(&overlay.root, &overlay.dir_name);
+    let taken = snapshot.own().taken(&overlay.root, &overlay.dir_name);
     let linked = taken.and_then(|taken| Some(taken.link()?.path.clone()));
     let refused = snapshot.followed.refused.get(&overlay.dir_name).filter(|_| linked.is_some());
     let reason = reason.or_else(|| refused.cloned());
@@ -203,11 +204,10 @@ fn overlay_row(
         id: shown(&overlay.dir_name),
         role: manifest.map(|manifest| manifest.role.as_str().to_owned()),
         version: entry
-            .as_ref()
             .map(|entry| shown(&entry.version))
             .or_else(|| manifest.map(|manifest| manifest.version.clone())),
         tier: manifest.map(|manifest| manifest.tier.as_str().to_owned()),
-        source: entry.as_ref().map_or_else(|| "unrecorded".to_owned(), |entry| shown(&entry.source)),
+        source: entry.map_or_else(|| "unrecorded".to_owned(), |entry| shown(&entry.source)),
         scope: overlay.scope.as_str().to_owned(),
         surfaced: (status == "active")
             .then(|| manifest.is_none_or(|manifest| enabled.surfaced(&manifest.skills))),
@@ -255,7 +255,7 @@ fn status(engine: &Engine, snapshot: &Snapshot, overlay: &Overlay) -> (&'static 
     let executable = overlay.manifest.as_deref().is_some_and(|manifest| {
         !manifest.hooks.is_empty()
             || !manifest.commands.is_empty()
-            || !lifecycle::servers(&manifest.raw).is_empty()
+            || !lifecycle::servers(manifest.mcp_servers.as_ref()).is_empty()
     });
     match overlay.agreed.as_deref() {
         Some(agreed) if executable => {

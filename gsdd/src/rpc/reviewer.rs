@@ -54,8 +54,8 @@ struct Lane {
 }
 
 fn lane_of(snapshot: &Snapshot, composed: &Composed) -> Option<Lane> {
-    let manifest = &composed.manifest.raw;
-    let mut disclosure = Disclosure::collect(manifest);
+    let manifest = composed.manifest.document.read();
+    let mut disclosure = Disclosure::collect(&manifest);
     disclosure.send_to(configured_destination(snapshot, &disclosure).as_deref());
     let path = manifest.pointer("/reviewer/invoke/path").and_then(Value::as_str).unwrap_or_default();
     Some(Lane { surface: disclosure.lane?, path: path.to_owned() })

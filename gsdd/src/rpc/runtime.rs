@@ -29,7 +29,7 @@ async fn list(app: Arc<App>, params: ListParams) -> Result<ListResult, WireError
         supported: descriptor.surfaces.is_some(),
         surfaces: descriptor.surfaces.as_ref().map(surfaces).unwrap_or_default(),
         capabilities: snapshot
-            .own
+            .own()
             .targets
             .values()
             .filter(|target| target.runtime == descriptor.id)

@@ -1,10 +1,12 @@
 //! Configuration values, already read, as the loop sees them.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::ids::is_reserved_property_name;
+use crate::manifest::ConfigSlice;
+use crate::registry::Registry;
 
 /// The configuration documents that exist, parsed; a document that is not an object counts as absent.
 #[derive(Clone, Debug, Default)]
@@ -17,29 +19,6 @@ pub struct ConfigLayers {
     pub main_folder_exists: bool,
     /// Machine-wide defaults.
     pub defaults: Option<Value>,
-}
-
-/// A key that a composed capability owns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SliceKey {
-    /// `boolean`, `string`, `number` or `enum`.
-    pub kind: String,
-    /// Value when the person sets none of the declared type.
-    pub default: Value,
-    /// Members of an `enum`.
-    pub values: Vec<String>,
-}
-
-impl SliceKey {
-    fn admits(&self, value: &Value) -> bool {
-        match self.kind.as_str() {
-            "boolean" => value.is_boolean(),
-            "number" => value.is_number(),
-            "string" => value.is_string(),
-            "enum" => value.as_str().is_some_and(|text| self.values.iter().any(|known| known == text)),
-            _ => false,
-        }
-    }
 }
 
 /// Which document a value comes from.
@@ -56,18 +35,19 @@ pub enum ConfigOrigin {
 }
 
 /// Answers what a dotted key is set to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct ConfigView {
     loaded: Value,
     main: Option<Value>,
     root: Option<Value>,
-    slices: BTreeMap<String, SliceKey>,
+    /// Whose keys have declared types and defaults.
+    registry: Arc<Registry>,
 }
 
 impl ConfigView {
     /// Combines the layers with the keys of the composed capabilities.
     #[must_use]
-    pub fn new(layers: ConfigLayers, slices: BTreeMap<String, SliceKey>) -> Self {
+    pub fn new(layers: ConfigLayers, registry: Arc<Registry>) -> Self {
         let usable = |layer: Option<Value>| layer.filter(Value::is_object);
         let (main, root, defaults) = (usable(layers.main), usable(layers.root), usable(layers.defaults));
         let loaded = match (&main, &root) {
@@ -77,14 +57,14 @@ impl ConfigView {
             (None, None) if layers.main_folder_exists => Value::Object(Map::new()),
             (None, None) => defaults.unwrap_or_else(|| Value::Object(Map::new())),
         };
-        Self { loaded, main, root, slices }
+        Self { loaded, main, root, registry }
     }
 
     /// The value of `key`; the first level that has it wins: a capability's own key with its declared type or its
     /// default, then the main file, then the root file.
     #[must_use]
     pub fn resolve(&self, key: &str) -> Option<&Value> {
-        if let Some(slice) = self.slices.get(key) {
+        if let Some(slice) = self.slice(key) {
             return Some(
                 walk(&self.loaded, key).filter(|value| slice.admits(value)).unwrap_or(&slice.default),
             );
@@ -100,7 +80,7 @@ impl ConfigView {
         let value = self.resolve(key)?;
         let in_layer = |layer: &Option<Value>| layer.as_ref().is_some_and(|at| walk(at, key).is_some());
         let set = walk(&self.loaded, key)
-            .is_none_or(|found| self.slices.get(key).is_none_or(|slice| slice.admits(found)));
+            .is_none_or(|found| self.slice(key).is_none_or(|slice| slice.admits(found)));
         let origin = if !set {
             ConfigOrigin::Declared
         } else if in_layer(&self.main) {
@@ -113,6 +93,23 @@ impl ConfigView {
             ConfigOrigin::Declared
         };
         Some((value, origin))
+    }
+
+    /// Whether every key has the same value here as in `other`.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.loaded == other.loaded
+            && self.main == other.main
+            && self.root == other.root
+            && (Arc::ptr_eq(&self.registry, &other.registry) || self.declared().eq(other.declared()))
+    }
+
+    fn declared(&self) -> impl Iterator<Item = (&str, &ConfigSlice)> {
+        self.registry.config().map(|entry| (entry.key, entry.slice))
+    }
+
+    fn slice(&self, key: &str) -> Option<&ConfigSlice> {
+        self.registry.config_entry(key).map(|entry| entry.slice)
     }
 
     /// Whether `key` resolves to something that switches a hook on.
@@ -161,15 +158,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::compose::Scope;
+    use crate::manifest::assess;
+    use crate::registry::{Composed, HostContract};
 
     fn view(layers: ConfigLayers) -> ConfigView {
-        let boolean = SliceKey { kind: "boolean".into(), default: json!(true), values: vec![] };
-        let depth = SliceKey {
-            kind: "enum".into(),
-            default: json!("quick"),
-            values: vec!["quick".into(), "deep".into()],
-        };
-        ConfigView::new(layers, BTreeMap::from([("acme.on".into(), boolean), ("acme.depth".into(), depth)]))
+        let manifest = json!({
+            "id": "acme", "role": "feature", "version": "1.0.0", "title": "Acme", "description": "D",
+            "tier": "full", "requires": [], "runtimeCompat": {"supported": ["*"], "unsupported": []},
+            "skills": [], "agents": [], "steps": [], "contributions": [], "gates": [],
+            "config": {
+                "acme.on": {"type": "boolean", "default": true, "description": "D"},
+                "acme.depth":
+                    {"type": "enum", "values": ["quick", "deep"], "default": "quick", "description": "D"}
+            }
+        });
+        let assessed = assess("acme", manifest.to_string().as_bytes(), &HostContract::builtin());
+        let composed = Composed::new(assessed.manifest.unwrap(), Scope::Global, |_| None);
+        ConfigView::new(layers, Arc::new(Registry::build(vec![Arc::new(composed)]).unwrap()))
     }
 
     #[test]

@@ -8,6 +8,6 @@ mod config;
 mod surface;
 mod switch;
 
-pub use config::{ConfigLayers, ConfigOrigin, ConfigView, SliceKey, is_truthy};
+pub use config::{ConfigLayers, ConfigOrigin, ConfigView, is_truthy};
 pub use surface::{EnabledSkills, SkillUniverse, SurfaceFile};
 pub use switch::{Switch, SwitchFacts, SwitchWish, plan_switch};

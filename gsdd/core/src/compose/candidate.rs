@@ -72,7 +72,7 @@ pub struct Candidate {
     /// The manifest.
     pub manifest: ManifestRead,
     /// The fragment files that [`Assessed::fragment_paths`] names.
-    pub fragments: BTreeMap<String, FragmentRead>,
+    pub fragments: Arc<BTreeMap<String, FragmentRead>>,
     /// The config home that a runtime's destinations must stay in, when it is known.
     pub config_home: Option<String>,
 }

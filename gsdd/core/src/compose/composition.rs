@@ -42,8 +42,8 @@ pub struct Composition {
 /// Candidates and what was composed of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
-    /// All candidates, as they were handed to [`compose`].
-    pub candidates: &'a [Candidate],
+    /// All candidates, in the same order as now.
+    pub candidates: &'a [&'a Candidate],
     /// What came of them.
     pub composition: &'a Composition,
 }
@@ -56,13 +56,13 @@ type Placed<'a> = (usize, &'a Candidate);
 /// Source: overlay model, "Where overlays come from", "First-party always wins", "skip, don't crash".
 #[must_use]
 pub fn compose(base: &Base, candidates: &[Candidate]) -> Composition {
-    compose_after(base, candidates, None)
+    compose_after(base, &candidates.iter().collect::<Vec<_>>(), None)
 }
 
 /// [`compose`] with what came of `known` on the same base: the same outcome, sooner. Nobody is judged again as long as
 /// nothing differs that a judgement depends on: most edits of a manifest are to texts, versions, scripts or defaults.
 #[must_use]
-pub fn compose_after(base: &Base, candidates: &[Candidate], known: Option<Known<'_>>) -> Composition {
+pub fn compose_after(base: &Base, candidates: &[&Candidate], known: Option<Known<'_>>) -> Composition {
     let Some(known) = known else { return judged(base, candidates) };
     if !same_fates(known.candidates, candidates, &known.composition.taken_in) {
         return judged(base, candidates);
@@ -80,15 +80,22 @@ pub fn compose_after(base: &Base, candidates: &[Candidate], known: Option<Known<
         leftovers: before.leftovers.clone(),
         taken_in: Vec::with_capacity(before.taken_in.len()),
     };
-    let accepted = before.taken_in.iter().filter_map(|at| Some((*at, candidates.get(*at)?))).collect();
-    composition.materialise(base, accepted, Some(known));
+    let accepted: Vec<Placed<'_>> =
+        before.taken_in.iter().filter_map(|at| Some((*at, *candidates.get(*at)?))).collect();
+    let shipped = base.registry().capabilities();
+    let installed = before.registry.capabilities().iter().skip(shipped.len()).zip(&accepted);
+    let renewed = installed.map(|(one, placed)| composed_again(one, known, *placed));
+    // Nobody is judged otherwise, so everybody stands where they stood.
+    let capabilities = shipped.iter().map(Arc::clone).chain(renewed).collect();
+    composition.registry = Arc::new(before.registry.standing_alike(capabilities));
+    composition.take_in_all(accepted);
     composition
 }
 
-fn judged(base: &Base, candidates: &[Candidate]) -> Composition {
+fn judged(base: &Base, candidates: &[&Candidate]) -> Composition {
     let mut leftovers = Vec::new();
     let mut ordered = Vec::with_capacity(candidates.len());
-    for (position, candidate) in candidates.iter().enumerate() {
+    for (position, candidate) in candidates.iter().copied().enumerate() {
         if candidate.is_leftover() {
             leftovers.push((candidate.dir_name.clone(), candidate.scope));
         } else {
@@ -117,7 +124,7 @@ fn judged(base: &Base, candidates: &[Candidate]) -> Composition {
             Outcome::Skipped(reason) => composition.leave_out(candidate, reason),
         }
     }
-    composition.materialise(base, accepted, None);
+    composition.materialise(base, accepted);
     composition
 }
 
@@ -145,18 +152,14 @@ impl Composition {
 
     /// Builds the views. Should that fail although every candidate passed alone, the latest candidate among the
     /// culprits is dropped, until it works.
-    fn materialise(&mut self, base: &Base, mut accepted: Vec<Placed<'_>>, known: Option<Known<'_>>) {
+    fn materialise(&mut self, base: &Base, mut accepted: Vec<Placed<'_>>) {
         loop {
             if accepted.is_empty() {
                 self.registry = Arc::clone(base.registry());
                 return;
             }
             let mut set = base.registry().capabilities().to_vec();
-            set.extend(accepted.iter().filter_map(|placed| {
-                known
-                    .and_then(|known| composed_before(known, *placed))
-                    .or_else(|| composed(placed.1).map(Arc::new))
-            }));
+            set.extend(accepted.iter().filter_map(|(_, candidate)| composed(candidate).map(Arc::new)));
             let cycle = match Registry::build(set) {
                 Ok(registry) => {
                     self.registry = Arc::new(registry);
@@ -173,6 +176,10 @@ impl Composition {
             let problem = Problem::new(rule, String::new(), message);
             self.leave_out(dropped, SkipReason::ComposeFallback { problem });
         }
+        self.take_in_all(accepted);
+    }
+
+    fn take_in_all(&mut self, accepted: Vec<Placed<'_>>) {
         for (position, candidate) in accepted {
             self.take_in(position, candidate);
         }
@@ -194,19 +201,22 @@ impl Composition {
     }
 }
 
-/// What was made of the candidate before, when all of it is the same.
-fn composed_before(known: Known<'_>, (position, candidate): Placed<'_>) -> Option<Arc<Composed>> {
-    let before = known.candidates.get(position)?;
+/// `one` as it was composed, when all of it is the same.
+fn composed_again(one: &Arc<Composed>, known: Known<'_>, (position, candidate): Placed<'_>) -> Arc<Composed> {
     let same_text = |(a, b): (&FragmentRead, &FragmentRead)| match (a, b) {
         (FragmentRead::Text(a), FragmentRead::Text(b)) => Arc::ptr_eq(a, b),
         _ => false,
     };
-    let same = std::ptr::eq(before.assessed()?, candidate.assessed()?)
-        && before.fragments.len() == candidate.fragments.len()
-        && before.fragments.keys().eq(candidate.fragments.keys())
-        && before.fragments.values().zip(candidate.fragments.values()).all(same_text);
-    let registry = &known.composition.registry;
-    registry.get(&candidate.dir_name).filter(|one| same && one.scope == candidate.scope).map(Arc::clone)
+    let same_parts = |before: &Candidate| {
+        before.assessed().zip(candidate.assessed()).is_some_and(|(before, after)| std::ptr::eq(before, after))
+            && before.fragments.len() == candidate.fragments.len()
+            && before.fragments.keys().eq(candidate.fragments.keys())
+            && before.fragments.values().zip(candidate.fragments.values()).all(same_text)
+    };
+    let before = known.candidates.get(position).copied();
+    let same = before.is_some_and(|before| std::ptr::eq(before, candidate) || same_parts(before));
+    let changed = || composed(candidate).filter(|_| !same).map(Arc::new);
+    changed().unwrap_or_else(|| Arc::clone(one))
 }
 
 fn composed(candidate: &Candidate) -> Option<Composed> {
@@ -240,7 +250,7 @@ mod tests {
             ledger: LedgerState::Committed,
             consent: ConsentVerdict::NotNeeded,
             manifest: ManifestRead::Read(Arc::new(assess(id, text.as_bytes(), &HostContract::builtin()))),
-            fragments: BTreeMap::new(),
+            fragments: Arc::default(),
             config_home: None,
         }
     }
@@ -251,7 +261,7 @@ mod tests {
         let Ok(base) = Base::build(BaseParts::default()) else { panic!("an empty base is fine") };
         let all = [candidate("acorn", "A", "B"), candidate("birch", "B", "A"), candidate("cedar", "C", "")];
         let mut composition = compose(&base, &[]);
-        composition.materialise(&base, all.iter().enumerate().collect(), None);
+        composition.materialise(&base, all.iter().enumerate().collect());
         let accepted: Vec<&str> = composition.accepted.iter().map(CapabilityId::as_str).collect();
         assert_eq!(accepted, ["acorn", "cedar"]);
         assert_eq!(composition.skips.len(), 1);

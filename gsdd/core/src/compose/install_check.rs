@@ -25,18 +25,18 @@ pub struct Lost {
 /// that would stop working. The new one yields to everything that is there; an installed version of the same
 /// capability in the same scope counts as replaced. Empty: nothing speaks against it.
 #[must_use]
-pub fn check_install(base: &Base, installed: &[Candidate], new: &Candidate) -> Vec<Problem> {
+pub fn check_install(base: &Base, installed: &[&Candidate], new: &Candidate) -> Vec<Problem> {
     let mut agreed = new.clone();
     agreed.ledger = LedgerState::Committed;
     agreed.consent = ConsentVerdict::Granted;
     let replaced = |other: &&Candidate| other.scope == new.scope && other.dir_name == new.dir_name;
-    let mut ordered = in_order(installed.iter().filter(|other| !replaced(other)));
+    let mut ordered = in_order(installed.iter().copied().filter(|other| !replaced(other)));
     ordered.push(&agreed);
     let mut outcomes = judge(base, &ordered);
     match outcomes.pop() {
         Some(Outcome::Skipped(reason)) => problems(&agreed, reason),
         Some(Outcome::Accepted) | None => {
-            let before = judge_accepted(base, &in_order(installed.iter()));
+            let before = judge_accepted(base, &in_order(installed.iter().copied()));
             let others = ordered.iter().copied().zip(outcomes);
             let lost = others.filter_map(|(one, outcome)| lost(one, outcome, &before));
             lost.map(|lost| would_stop(&lost)).collect()
@@ -46,10 +46,10 @@ pub fn check_install(base: &Base, installed: &[Candidate], new: &Candidate) -> V
 
 /// Which other capabilities would stop working without the folder `dir_name` of `scope`.
 #[must_use]
-pub fn lost_without(base: &Base, installed: &[Candidate], scope: Scope, dir_name: &str) -> Vec<Lost> {
-    let before = judge_accepted(base, &in_order(installed.iter()));
+pub fn lost_without(base: &Base, installed: &[&Candidate], scope: Scope, dir_name: &str) -> Vec<Lost> {
+    let before = judge_accepted(base, &in_order(installed.iter().copied()));
     let stays = |other: &&Candidate| other.scope != scope || other.dir_name != dir_name;
-    let ordered = in_order(installed.iter().filter(stays));
+    let ordered = in_order(installed.iter().copied().filter(stays));
     let outcomes = judge(base, &ordered);
     ordered.into_iter().zip(outcomes).filter_map(|(one, outcome)| lost(one, outcome, &before)).collect()
 }

@@ -27,9 +27,9 @@ pub struct Lookalike {
 pub fn lookalikes(base: &Base, manifest: &Manifest) -> Vec<Lookalike> {
     let shipped = base.registry();
     let ids: Vec<&str> = shipped.capabilities().iter().map(|one| one.manifest.id.as_str()).collect();
-    let skills: Vec<&str> = shipped.skills().iter().map(|(name, _)| name.as_str()).collect();
-    let agents: Vec<&str> = shipped.agents().iter().map(|(name, _)| name.as_str()).collect();
-    let families: Vec<&str> = shipped.families().iter().map(|one| one.command.family.as_str()).collect();
+    let skills: Vec<&str> = shipped.skills().map(|(name, _)| name).collect();
+    let agents: Vec<&str> = shipped.agents().map(|(name, _)| name).collect();
+    let families: Vec<&str> = shipped.families().map(|one| one.command.family.as_str()).collect();
     let commands = manifest.commands.iter().map(|command| command.family.as_str());
     let mut found = Vec::new();
     compare("id", std::iter::once(manifest.id.as_str()), &ids, &mut found);

@@ -1,18 +1,18 @@
-//! Whether candidates have to be judged again.
+//! Whether candidates have to be judged again, and whether they stand where they stood.
 //!
-//! A judgement depends on names, places and flows, not on texts, scripts, gates or defaults. Everything that it does
+//! Both depend on names, places, points and flows, not on texts, scripts, checks or defaults. Everything that it does
 //! not depend on is named here: whoever adds a member to a manifest has to say which kind it is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, FragmentRead, ManifestRead};
-use crate::manifest::{Assessed, Contribution, Manifest, Role, Step};
+use crate::manifest::{Assessed, Contribution, Manifest, Step};
 use crate::registry::LoopPoint;
 
 /// Whether `after` is judged as `before` was, one by one and position by position; `accepted` are the positions of
 /// those that were accepted. What was left out is repeated in its own words, so nothing about it may differ.
-pub(super) fn same_fates(before: &[Candidate], after: &[Candidate], accepted: &[usize]) -> bool {
+pub(super) fn same_fates(before: &[&Candidate], after: &[&Candidate], accepted: &[usize]) -> bool {
     if before.len() != after.len() {
         return false;
     }
@@ -22,11 +22,9 @@ pub(super) fn same_fates(before: &[Candidate], after: &[Candidate], accepted: &[
             *flag = true;
         }
     }
-    before
-        .iter()
-        .zip(after)
-        .zip(is_accepted)
-        .all(|((before, after), accepted)| same_fate(before, after, accepted))
+    before.iter().zip(after).zip(is_accepted).all(|((before, after), accepted)| {
+        std::ptr::eq(*before, *after) || same_fate(before, after, accepted)
+    })
 }
 
 fn same_fate(before: &Candidate, after: &Candidate, accepted: bool) -> bool {
@@ -59,7 +57,7 @@ fn same_assessment(before: &Assessed, after: &Assessed) -> bool {
     let Assessed {
         dir_name,
         manifest,
-        raw: _,
+        document: _,
         problems,
         // Told of the accepted ones each time.
         warnings: _,
@@ -95,11 +93,14 @@ fn same_standing(before: &Manifest, after: &Manifest) -> bool {
         commands,
         steps,
         contributions,
-        gates: _,
+        gates,
         config,
         activation_key: _,
         reviewer,
-        raw,
+        mcp_servers: _,
+        // Where the files of a runtime go is read from it.
+        runtime,
+        document: _,
     } = before;
     *id == after.id
         && *role == after.role
@@ -112,21 +113,21 @@ fn same_standing(before: &Manifest, after: &Manifest) -> bool {
         && *commands == after.commands
         && steps.iter().map(step_flow).eq(after.steps.iter().map(step_flow))
         && contributions.iter().map(contribution_flow).eq(after.contributions.iter().map(contribution_flow))
+        && gates.iter().map(|gate| gate.point).eq(after.gates.iter().map(|gate| gate.point))
         && config.iter().map(|(key, _)| key).eq(after.config.iter().map(|(key, _)| key))
         && *reviewer == after.reviewer
-        // Where the files of a runtime go is read from the document.
-        && (*role != Role::Runtime || *raw == after.raw)
+        && *runtime == after.runtime
 }
 
 /// What the order and the supply of a set depend on.
 type Flow<'a> = (LoopPoint, &'a [String], &'a [String], usize);
 
-fn step_flow(step: &Arc<Step>) -> Flow<'_> {
-    let Step { point, reference: _, produces, consumes, on_error: _, when: _, fragment: _, index } = &**step;
+fn step_flow(step: &Step) -> Flow<'_> {
+    let Step { point, reference: _, produces, consumes, on_error: _, when: _, fragment: _, index } = step;
     (*point, produces, consumes, *index)
 }
 
-fn contribution_flow(hook: &Arc<Contribution>) -> Flow<'_> {
+fn contribution_flow(hook: &Contribution) -> Flow<'_> {
     let Contribution {
         point,
         into: _,
@@ -137,7 +138,7 @@ fn contribution_flow(hook: &Arc<Contribution>) -> Flow<'_> {
         when: _,
         config_values: _,
         index,
-    } = &**hook;
+    } = hook;
     (*point, produces, consumes, *index)
 }
 

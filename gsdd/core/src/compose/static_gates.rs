@@ -85,7 +85,7 @@ fn fragments(candidate: &Candidate) -> Option<SkipReason> {
 /// G15: the destination of a runtime that leaves the config home, when that is known.
 pub(super) fn escaping_destination(candidate: &Candidate, manifest: &Manifest) -> Option<String> {
     candidate.config_home.as_ref()?;
-    let layout = manifest.runtime_body()?.get("artifactLayout")?.as_object()?;
+    let layout = manifest.runtime.as_ref()?.get("artifactLayout")?.as_object()?;
     let entries = layout.values().filter_map(|entries| entries.as_array()).flatten();
     let mut destinations = entries.filter_map(|entry| entry.get("destSubpath")?.as_str());
     destinations.find(|dest| escapes_root(dest)).map(str::to_owned)

@@ -82,14 +82,14 @@ pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
 
 fn attach<T>(
     world: &World<'_>,
-    wired: &Wired<T>,
+    wired: &Wired<'_, T>,
     part: &'static str,
     what: &str,
     when: Option<&str>,
     parties: &mut Vec<Party>,
     predicates: &mut Vec<Predicate>,
 ) {
-    let mut party = world.party(&wired.owner, part, what);
+    let mut party = world.party(wired.owner, part, what);
     if let Some(key) = when {
         let switch = world.switch(key);
         if !switch.holds && party.status == Verdict::Active.word() {

@@ -11,7 +11,7 @@ use crate::text::{shown, shown_up_to};
 pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
     let mut parties = Vec::new();
     for composed in world.composition.registry.capabilities() {
-        let Some(config) = server(&composed.manifest.raw, name) else { continue };
+        let Some(config) = server(composed.manifest.mcp_servers.as_ref(), name) else { continue };
         let target = ["command", "url"].into_iter().find_map(|key| config.get(key).and_then(Value::as_str));
         let found = world.bundle_of(composed);
         let resting = world.resting(SurfaceClass::McpServers, composed);
@@ -29,7 +29,7 @@ pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
         });
     }
     for (found, skip) in world.skipped() {
-        if declares(found.candidate, |raw| server(raw, name).is_some()) {
+        if declares(found.candidate, |document| server(document.get("mcpServers"), name).is_some()) {
             parties.push(world.left_out(skip, "also-declares"));
         }
     }
@@ -51,8 +51,8 @@ pub(super) fn explain(world: &World<'_>, name: &str) -> Option<Explanation> {
 }
 
 /// The server's configuration, in both shapes that authors use.
-fn server<'v>(raw: &'v Value, name: &str) -> Option<&'v Value> {
-    match raw.get("mcpServers")? {
+fn server<'v>(written: Option<&'v Value>, name: &str) -> Option<&'v Value> {
+    match written? {
         Value::Object(by_name) => by_name.get(name),
         Value::Array(items) => {
             let item = items.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(name))?;

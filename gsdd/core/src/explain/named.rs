@@ -68,7 +68,7 @@ fn owned(world: &World<'_>, kind: SubjectKind, name: &str, owner: &Composed) -> 
 /// A command runs only from a recorded bundle whose content is the agreed one (D-05, D-06).
 fn family(world: &World<'_>, name: &str, owner: &Composed, state: &mut super::world::State) {
     if let Some(found) = world.composition.registry.family(name) {
-        let command = &found.command;
+        let command = found.command;
         let code = match (&command.exec, &command.module, &command.router) {
             (Some(exec), _, _) => exec.clone(),
             (None, Some(module), Some(router)) => format!("{module}, function {router}"),

@@ -38,12 +38,10 @@ fn names<'a>(world: &World<'a>) -> Vec<(SubjectKind, &'a str)> {
         names.push((SubjectKind::Capability, composed.id().as_str()));
         names.extend(composed.manifest.hooks.iter().map(|hook| (SubjectKind::Hook, hook.event.as_str())));
     }
-    names.extend(registry.skills().iter().map(|(name, _)| (SubjectKind::Skill, name.as_str())));
-    names.extend(registry.agents().iter().map(|(name, _)| (SubjectKind::Agent, name.as_str())));
-    names.extend(registry.config().iter().map(|entry| (SubjectKind::Key, entry.key.as_str())));
-    names.extend(
-        registry.families().iter().map(|family| (SubjectKind::Family, family.command.family.as_str())),
-    );
+    names.extend(registry.skills().map(|(name, _)| (SubjectKind::Skill, name)));
+    names.extend(registry.agents().map(|(name, _)| (SubjectKind::Agent, name)));
+    names.extend(registry.config().map(|entry| (SubjectKind::Key, entry.key)));
+    names.extend(registry.families().map(|family| (SubjectKind::Family, family.command.family.as_str())));
     names.extend(LoopPoint::ALL.map(|point| (SubjectKind::Point, point.as_str())));
     names
 }

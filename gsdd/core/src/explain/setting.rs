@@ -20,7 +20,7 @@ pub(super) fn explain(world: &World<'_>, key: &str) -> Option<Explanation> {
         .collect();
     let central = world.base.central();
     let mut explanation = match world.composition.registry.config_entry(key) {
-        Some(entry) => owned(world, entry),
+        Some(entry) => owned(world, &entry),
         None if central.is_exact(key) => host(world, key, "cross.config-key.central-collision"),
         None if central.matches_pattern(key) => {
             host(world, key, "cross.config-key.central-pattern-collision")
@@ -66,17 +66,17 @@ fn value(world: &World<'_>, key: &str) -> Predicate {
     }
 }
 
-fn owned(world: &World<'_>, entry: &ConfigEntry) -> Explanation {
-    let slice = &entry.slice;
+fn owned(world: &World<'_>, entry: &ConfigEntry<'_>) -> Explanation {
+    let slice = entry.slice;
     let mut predicates = vec![
-        value(world, &entry.key),
+        value(world, entry.key),
         Predicate::new("default", &slice.default.to_string(), "default of the capability", true),
         Predicate::new("type", slice.kind.as_str(), "", true),
     ];
     if !slice.values.is_empty() {
         predicates.push(Predicate::new("words", &slice.values.join(", "), "", true));
     }
-    let mut parties = vec![world.party(&entry.owner, "owner", "")];
+    let mut parties = vec![world.party(entry.owner, "owner", "")];
     parties.extend(users(world, entry));
     let file = &world.config_names.main;
     let fixes =
@@ -91,15 +91,16 @@ fn owned(world: &World<'_>, entry: &ConfigEntry) -> Explanation {
         parties,
         predicates,
         fixes,
-        ..blank(&entry.key)
+        ..blank(entry.key)
     }
 }
 
 /// What the key switches, inside its own capability.
-fn users<'w>(world: &'w World<'_>, entry: &'w ConfigEntry) -> impl Iterator<Item = Party> + 'w {
-    let manifest = &entry.owner.manifest;
-    let on = |when: Option<&String>| when.is_some_and(|when| *when == entry.key);
-    let whole = (manifest.activation_key.as_ref() == Some(&entry.key))
+fn users<'w>(world: &'w World<'_>, entry: &ConfigEntry<'w>) -> impl Iterator<Item = Party> + 'w {
+    let ConfigEntry { owner, key, .. } = *entry;
+    let manifest = &owner.manifest;
+    let on = move |when: Option<&String>| when.is_some_and(|when| when == key);
+    let whole = (manifest.activation_key.as_deref() == Some(key))
         .then(|| ("switches", "the whole capability".to_owned()));
     let steps = manifest
         .steps
@@ -116,10 +117,10 @@ fn users<'w>(world: &'w World<'_>, entry: &'w ConfigEntry) -> impl Iterator<Item
         .iter()
         .filter(move |gate| on(gate.when.as_ref()))
         .map(|gate| ("switches", format!("its gate at {}", gate.point)));
-    let status = if world.config.is_on(&entry.key) { "active" } else { "inactive" };
+    let status = if world.config.is_on(key) { "active" } else { "inactive" };
     whole.into_iter().chain(steps).chain(contributions).chain(gates).map(move |(part, note)| Party {
-        id: entry.owner.id().to_string(),
-        scope: entry.owner.scope.as_str(),
+        id: owner.id().to_string(),
+        scope: owner.scope.as_str(),
         part,
         status,
         note,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse, SliceKey};
+use crate::activation::{ConfigLayers, ConfigView, EnabledSkills, SkillUniverse};
 use crate::compose::{Candidate, Composition, ConsentVerdict, LedgerState, ManifestRead, Scope, compose};
 use crate::manifest::assess;
 use crate::policy::{FileText, Layer, Policy, read_layer};
@@ -62,7 +62,7 @@ fn candidate(scope: Scope, consent: ConsentVerdict, manifest: &Value) -> Candida
         ledger: LedgerState::Committed,
         consent,
         manifest: ManifestRead::Read(Arc::new(assessed)),
-        fragments: BTreeMap::new(),
+        fragments: Arc::default(),
         config_home: None,
     }
 }
@@ -117,26 +117,13 @@ impl Scene {
     fn new(main: Value) -> Self {
         let (base, candidates) = (base(), installed());
         let composition = compose(&base, &candidates);
-        let slices = composition
-            .registry
-            .config()
-            .iter()
-            .map(|entry| {
-                let key = SliceKey {
-                    kind: entry.slice.kind.as_str().to_owned(),
-                    default: entry.slice.default.clone(),
-                    values: entry.slice.values.clone(),
-                };
-                (entry.key.clone(), key)
-            })
-            .collect();
         let layers = ConfigLayers { main: Some(main), ..ConfigLayers::default() };
         let names = ConfigNames { main: ".planning/config.json".into(), ..ConfigNames::default() };
         Self {
             base,
             candidates,
+            config: ConfigView::new(layers, Arc::clone(&composition.registry)),
             composition,
-            config: ConfigView::new(layers, slices),
             names,
             enabled: EnabledSkills::resolve(&SkillUniverse::default(), None, None),
             policy: Policy::default(),

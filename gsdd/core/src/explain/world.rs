@@ -312,7 +312,7 @@ impl State {
 }
 
 pub(super) fn runs_something(manifest: &Manifest) -> bool {
-    !manifest.hooks.is_empty() || !manifest.commands.is_empty() || manifest.raw.get("mcpServers").is_some()
+    !manifest.hooks.is_empty() || !manifest.commands.is_empty() || manifest.mcp_servers.is_some()
 }
 
 pub(super) fn ledger(candidate: &Candidate) -> Predicate {
@@ -343,7 +343,9 @@ pub(super) fn assessed(candidate: &Candidate) -> Option<&Assessed> {
 
 /// A list of names that a manifest declares, readable or not as a whole.
 pub(super) fn declares(candidate: &Candidate, holds: impl Fn(&Value) -> bool) -> bool {
-    assessed(candidate).and_then(|assessed| assessed.raw.as_deref()).is_some_and(holds)
+    assessed(candidate)
+        .and_then(|assessed| assessed.document.as_ref())
+        .is_some_and(|document| holds(&document.read()))
 }
 
 /// The rule by which a capability was left out.

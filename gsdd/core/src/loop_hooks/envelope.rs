@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::markdown::markdown;
 use crate::activation::ConfigView;
 use crate::ids::is_reserved_property_name;
+use crate::registry::{PointHooks, Wired};
 
 /// Kind of a loop hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,19 +28,49 @@ impl HookKind {
             Self::Gate => "gate",
         }
     }
+
+    /// The list of a manifest that declares such hooks.
+    fn list(self) -> &'static str {
+        match self {
+            Self::Step => "steps",
+            Self::Contribution => "contributions",
+            Self::Gate => "gates",
+        }
+    }
 }
 
 /// A hook as composed: owner, declared members, materialised fragment text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PointHook<'a> {
     /// Owner; never taken from the entry itself.
     pub owner: &'a str,
     /// Kind.
     pub kind: HookKind,
     /// Members as declared.
-    pub entry: &'a Map<String, Value>,
+    pub entry: Map<String, Value>,
     /// Fragment text.
     pub inline: Option<&'a str>,
+}
+
+/// Steps, contributions and gates of a point, in composed order.
+#[must_use]
+pub fn point_hooks<'a>(hooks: &PointHooks<'a>) -> Vec<PointHook<'a>> {
+    let mut all = Vec::new();
+    for wired in &hooks.steps {
+        all.extend(point_hook(wired, HookKind::Step, wired.hook.index));
+    }
+    for wired in &hooks.contributions {
+        all.extend(point_hook(wired, HookKind::Contribution, wired.hook.index));
+    }
+    for wired in &hooks.gates {
+        all.extend(point_hook(wired, HookKind::Gate, wired.hook.index));
+    }
+    all
+}
+
+fn point_hook<'a, T>(wired: &Wired<'a, T>, kind: HookKind, index: usize) -> Option<PointHook<'a>> {
+    let entry = wired.written(kind.list(), index)?;
+    Some(PointHook { owner: wired.owner_id().as_str(), kind, entry, inline: wired.body.map(AsRef::as_ref) })
 }
 
 /// A hook that is active, with its wire shape.
@@ -70,7 +101,7 @@ pub fn select<'a>(
 ) -> Vec<ActiveHook> {
     hooks
         .into_iter()
-        .filter(|hook| owner_is_active(hook.owner) && is_configured(hook.entry, config))
+        .filter(|hook| owner_is_active(hook.owner) && is_configured(&hook.entry, config))
         .map(|hook| ActiveHook { owner: hook.owner.to_owned(), kind: hook.kind, wire: wire(&hook, config) })
         .collect()
 }
@@ -157,7 +188,7 @@ mod tests {
     use super::*;
 
     fn hook<'a>(owner: &'a str, kind: HookKind, entry: &'a Value) -> PointHook<'a> {
-        PointHook { owner, kind, entry: entry.as_object().unwrap(), inline: Some("Text.") }
+        PointHook { owner, kind, entry: entry.as_object().unwrap().clone(), inline: Some("Text.") }
     }
 
     #[test]

@@ -9,6 +9,6 @@ mod markdown;
 mod state;
 
 pub use advisory::{MissingGate, advisory, forbidden_gate};
-pub use envelope::{ActiveHook, HookKind, PointHook, envelope, select};
+pub use envelope::{ActiveHook, HookKind, PointHook, envelope, point_hooks, select};
 pub use markdown::markdown;
 pub use state::capability_states;

@@ -21,13 +21,13 @@ pub fn capability_states(registry: &Registry, skills: &EnabledSkills, config: &C
             let active = enabled && manifest.activation_key.as_deref().is_none_or(|key| config.is_on(key));
             json!({
                 "id": composed.id().as_str(),
-                "tier": manifest.raw.get("tier").cloned().unwrap_or_default(),
+                "tier": manifest.tier.as_str(),
                 "skills": manifest.skills,
                 "installed": skills.installed(&manifest.skills),
                 "surfaced": skills.surfaced(&manifest.skills),
                 "enabled": enabled,
                 "active": active,
-                "hooks": hooks(&manifest.raw, active, config),
+                "hooks": hooks(&manifest.document.read(), active, config),
             })
         })
         .collect()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::capability::Manifest;
+use super::document::Document;
 use super::findings::{At, Findings, Object};
 use super::problem::Problem;
 use super::rule::{When, rule_by_id};
@@ -42,7 +43,7 @@ pub struct Assessed {
     /// The manifest, when no rule is broken.
     pub manifest: Option<Arc<Manifest>>,
     /// The document, when the text is JSON.
-    pub raw: Option<Arc<Value>>,
+    pub document: Option<Document>,
     /// Broken rules, in reading order of the rules.
     pub problems: Vec<Problem>,
     /// Findings that break nothing.
@@ -65,7 +66,7 @@ pub fn assess(dir_name: &str, bytes: &[u8], contract: &HostContract) -> Assessed
 #[must_use]
 pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract: &HostContract) -> Assessed {
     let raw = match parse_strict(bytes) {
-        Ok(raw) => Arc::new(raw),
+        Ok(raw) => raw,
         Err(fault) => {
             let rule = rule_by_id(fault.rule).map_or(RuleId::ParseJson, |rule| rule.key);
             let mut problem = Problem::new(rule, fault.pointer, fault.message);
@@ -73,7 +74,7 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
             return Assessed {
                 dir_name: dir_name.to_owned(),
                 manifest: None,
-                raw: None,
+                document: None,
                 problems: vec![problem],
                 warnings: Vec::new(),
                 // A reader that is less strict would have found these: their loss is reported too.
@@ -86,7 +87,10 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
         }
     };
     let mut findings = Findings::new(strictness);
-    let draft = examine(&mut findings, dir_name, &raw, contract);
+    // What is JSON is UTF-8.
+    let document = std::str::from_utf8(bytes).ok().map(Document::new);
+    let draft =
+        document.as_ref().and_then(|document| examine(&mut findings, dir_name, (&raw, document), contract));
     let (clean, object) = (findings.is_clean(), raw.as_object());
     let mut problems = findings.into_problems();
     let mut warnings = object.map(reviewer_lane::warnings).unwrap_or_default();
@@ -99,7 +103,7 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
         gates: object.map(declared_gates).unwrap_or_default(),
         fragment_paths: draft.as_deref().map(fragment_paths).unwrap_or_default(),
         draft,
-        raw: Some(raw),
+        document,
     }
 }
 
@@ -118,7 +122,7 @@ impl Assessed {
 fn examine(
     findings: &mut Findings,
     dir_name: &str,
-    raw: &Arc<Value>,
+    (raw, document): (&Value, &Document),
     contract: &HostContract,
 ) -> Option<Arc<Manifest>> {
     let Some(object) = raw.as_object() else {
@@ -146,7 +150,7 @@ fn examine(
     if !findings.is_clean() {
         return None;
     }
-    let Some(manifest) = typed::build(raw) else {
+    let Some(manifest) = typed::build(raw, document) else {
         findings.add(RuleId::ManifestObject, &At::Root);
         return None;
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::document::Document;
 use crate::ids::CapabilityId;
 use crate::registry::LoopPoint;
 use crate::version::EngineRange;
@@ -100,19 +101,23 @@ pub struct Manifest {
     /// Command families.
     pub commands: Vec<CommandDecl>,
     /// Steps of the loop, declared order.
-    pub steps: Vec<Arc<Step>>,
+    pub steps: Vec<Step>,
     /// Contributions to agents of the loop, declared order.
-    pub contributions: Vec<Arc<Contribution>>,
+    pub contributions: Vec<Contribution>,
     /// Gates of the loop, declared order.
-    pub gates: Vec<Arc<Gate>>,
+    pub gates: Vec<Gate>,
     /// Config slice: dotted key and its declaration, declared order.
     pub config: Vec<(String, ConfigSlice)>,
     /// Key of the slice that switches the whole capability.
     pub activation_key: Option<String>,
     /// Lane of a reviewer, or of a runtime that can review.
     pub reviewer: Option<ReviewerLane>,
+    /// MCP servers, as written: an object by name, or a list of named items.
+    pub mcp_servers: Option<Value>,
+    /// The descriptor of a runtime, as written; absent on other roles.
+    pub runtime: Option<Value>,
     /// The document as written.
-    pub raw: Arc<Value>,
+    pub document: Document,
 }
 
 impl Manifest {
@@ -123,15 +128,6 @@ impl Manifest {
             let listed = compat.supported.iter().any(|known| known == "*" || known == id);
             listed && !compat.unsupported.iter().any(|known| known == id)
         })
-    }
-
-    /// The descriptor of a runtime, as written.
-    #[must_use]
-    pub fn runtime_body(&self) -> Option<&Value> {
-        match self.role {
-            Role::Runtime => self.raw.get("runtime"),
-            Role::Feature | Role::Reviewer => None,
-        }
     }
 }
 
@@ -326,7 +322,22 @@ pub struct ConfigSlice {
     pub description: String,
 }
 
-/// What must be unique about a reviewer lane; the rest is in [`Manifest::raw`].
+impl ConfigSlice {
+    /// Whether `value` has the declared type.
+    #[must_use]
+    pub fn admits(&self, value: &Value) -> bool {
+        match self.kind {
+            SliceType::Boolean => value.is_boolean(),
+            SliceType::Number => value.is_number(),
+            SliceType::String => value.is_string(),
+            SliceType::Enum => {
+                value.as_str().is_some_and(|text| self.values.iter().any(|known| known == text))
+            }
+        }
+    }
+}
+
+/// What must be unique about a reviewer lane; the rest is in [`Manifest::document`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewerLane {
     /// Slug.

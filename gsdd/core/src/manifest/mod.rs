@@ -11,6 +11,7 @@ mod capability;
 mod commands;
 mod config_slice;
 mod contract_rules;
+mod document;
 mod envelope;
 mod feature;
 mod findings;
@@ -32,6 +33,7 @@ pub use capability::{
     CommandDecl, ConfigSlice, Contribution, Fragment, Gate, GateCheck, HookDecl, Manifest, OnError,
     Predicate, ReviewerLane, Role, RuntimeCompat, SliceType, Step, StepRef, Tier,
 };
+pub use document::Document;
 pub use problem::Problem;
 pub use rule::{Origin, Rule, When, rule_by_id};
 pub use rule_table::{RULES, RuleId};

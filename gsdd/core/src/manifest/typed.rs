@@ -11,13 +11,14 @@ use super::capability::{
     CommandDecl, ConfigSlice, Contribution, Fragment, Gate, GateCheck, HookDecl, Manifest, OnError,
     Predicate, ReviewerLane, Role, RuntimeCompat, SliceType, Step, StepRef, Tier,
 };
+use super::document::Document;
 use super::findings::{Object, non_empty};
 use crate::ids::CapabilityId;
 use crate::registry::LoopPoint;
 use crate::version::EngineRange;
 
 /// Builds the manifest.
-pub(super) fn build(raw: &Arc<Value>) -> Option<Manifest> {
+pub(super) fn build(raw: &Value, document: &Document) -> Option<Manifest> {
     let object = raw.as_object()?;
     let role = match text(object, "role")? {
         "feature" => Role::Feature,
@@ -50,15 +51,17 @@ pub(super) fn build(raw: &Arc<Value>) -> Option<Manifest> {
         runtime_compat: if feature { Some(runtime_compat(object.get("runtimeCompat")?)) } else { None },
         skills: if feature { texts(object.get("skills")) } else { Vec::new() },
         agents: if feature { texts(object.get("agents")) } else { Vec::new() },
-        hooks: list("hooks").iter().map(hook).collect::<Option<_>>()?,
-        commands: list("commands").iter().map(command).collect::<Option<_>>()?,
+        hooks: exactly(list("hooks").iter().map(hook))?,
+        commands: exactly(list("commands").iter().map(command))?,
         steps: indexed(list("steps"), step)?,
         contributions: indexed(list("contributions"), contribution)?,
         gates: indexed(list("gates"), gate)?,
         config: config(object.get("config"))?,
         activation_key: list_free_text(object, "activationKey", feature),
         reviewer: object.get("reviewer").and_then(Value::as_object).and_then(lane),
-        raw: Arc::clone(raw),
+        mcp_servers: object.get("mcpServers").cloned(),
+        runtime: object.get("runtime").filter(|_| role == Role::Runtime).cloned(),
+        document: document.clone(),
     })
 }
 
@@ -76,11 +79,16 @@ fn list_free_text(object: &Object, key: &str, wanted: bool) -> Option<String> {
 
 fn texts(value: Option<&Value>) -> Vec<String> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    items.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Box<[_]>>().into()
 }
 
-fn indexed<T>(items: &[Value], build: impl Fn(usize, &Object) -> Option<T>) -> Option<Vec<Arc<T>>> {
-    items.iter().enumerate().map(|(index, item)| build(index, item.as_object()?).map(Arc::new)).collect()
+/// Without room for more: manifests stay in memory.
+fn exactly<T>(items: impl Iterator<Item = Option<T>>) -> Option<Vec<T>> {
+    items.collect::<Option<Box<[T]>>>().map(Vec::from)
+}
+
+fn indexed<T>(items: &[Value], build: impl Fn(usize, &Object) -> Option<T>) -> Option<Vec<T>> {
+    exactly(items.iter().enumerate().map(|(index, item)| build(index, item.as_object()?)))
 }
 
 fn runtime_compat(value: &Value) -> RuntimeCompat {
@@ -200,11 +208,12 @@ fn predicate(value: &Value) -> Predicate {
 
 fn config(value: Option<&Value>) -> Option<Vec<(String, ConfigSlice)>> {
     let config = value.and_then(Value::as_object);
-    config
-        .into_iter()
-        .flatten()
-        .map(|(key, slice)| Some((key.clone(), config_slice(slice.as_object()?)?)))
-        .collect()
+    exactly(
+        config
+            .into_iter()
+            .flatten()
+            .map(|(key, slice)| Some((key.clone(), config_slice(slice.as_object()?)?))),
+    )
 }
 
 fn config_slice(slice: &Object) -> Option<ConfigSlice> {

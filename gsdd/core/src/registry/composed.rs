@@ -2,11 +2,13 @@
 //!
 //! Source: overlay model, "Why compose through one builder".
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::loop_order::{Flow, order};
+use serde_json::{Map, Value};
+
 use super::loop_point::LoopPoint;
+use super::standing::{At, LoopCycle, Standing};
 use crate::compose::Scope;
 use crate::ids::CapabilityId;
 use crate::manifest::{CommandDecl, ConfigSlice, Contribution, Gate, Manifest, Role, Step, Tier};
@@ -44,53 +46,61 @@ impl Composed {
 }
 
 /// One hook at a loop point.
-#[derive(Clone, Debug)]
-pub struct Wired<T> {
+#[derive(Clone, Copy, Debug)]
+pub struct Wired<'a, T> {
     /// The capability it belongs to.
-    pub owner: Arc<Composed>,
+    pub owner: &'a Arc<Composed>,
     /// The declaration.
-    pub hook: Arc<T>,
+    pub hook: &'a T,
     /// Text of its fragment.
-    pub body: Option<Arc<str>>,
+    pub body: Option<&'a Arc<str>>,
 }
 
-impl<T> Wired<T> {
+impl<'a, T> Wired<'a, T> {
     /// Id of the owner.
     #[must_use]
-    pub fn owner_id(&self) -> &CapabilityId {
+    pub fn owner_id(&self) -> &'a CapabilityId {
         self.owner.id()
+    }
+
+    /// The declaration as its author wrote it, members that nothing here knows included: entry `index` of `list`.
+    #[must_use]
+    pub fn written(&self, list: &str, index: usize) -> Option<Map<String, Value>> {
+        let mut document = self.owner.manifest.document.read();
+        let entry = document.get_mut(list)?.get_mut(index)?;
+        entry.as_object_mut().map(std::mem::take)
     }
 }
 
 /// The hooks at one loop point, in the order in which they run.
 #[derive(Clone, Debug, Default)]
-pub struct PointHooks {
+pub struct PointHooks<'a> {
     /// Steps.
-    pub steps: Vec<Wired<Step>>,
+    pub steps: Vec<Wired<'a, Step>>,
     /// Contributions.
-    pub contributions: Vec<Wired<Contribution>>,
+    pub contributions: Vec<Wired<'a, Contribution>>,
     /// Gates.
-    pub gates: Vec<Wired<Gate>>,
+    pub gates: Vec<Wired<'a, Gate>>,
 }
 
 /// One command family.
-#[derive(Clone, Debug)]
-pub struct CommandFamily {
+#[derive(Clone, Copy, Debug)]
+pub struct CommandFamily<'a> {
     /// The capability that answers it.
-    pub owner: Arc<Composed>,
+    pub owner: &'a Arc<Composed>,
     /// The declaration.
-    pub command: CommandDecl,
+    pub command: &'a CommandDecl,
 }
 
 /// One federated config key.
-#[derive(Clone, Debug)]
-pub struct ConfigEntry {
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigEntry<'a> {
     /// The key.
-    pub key: String,
+    pub key: &'a str,
     /// The capability that declares it.
-    pub owner: Arc<Composed>,
+    pub owner: &'a Arc<Composed>,
     /// The declaration.
-    pub slice: ConfigSlice,
+    pub slice: &'a ConfigSlice,
 }
 
 /// In which profiles the skills of a capability are.
@@ -102,58 +112,23 @@ pub struct Profile {
     pub profiles: Vec<&'static str>,
 }
 
-/// Every view of one set of capabilities.
+/// Every view of one set of capabilities. What is in it is read from the manifests; it adds positions only.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     capabilities: Vec<Arc<Composed>>,
-    by_id: HashMap<CapabilityId, usize>,
-    skills: Vec<(String, CapabilityId)>,
-    skill_owner: HashMap<String, usize>,
-    agents: Vec<(String, CapabilityId)>,
-    agent_owner: HashMap<String, usize>,
-    points: Vec<PointHooks>,
-    config: Vec<ConfigEntry>,
-    config_by_key: HashMap<String, usize>,
-    families: Vec<CommandFamily>,
-    family_by_word: HashMap<String, usize>,
-}
-
-/// Hooks of one kind at one point that wait for each other.
-#[derive(Clone, Debug)]
-pub(crate) struct LoopCycle {
-    pub(crate) point: LoopPoint,
-    pub(crate) steps: bool,
-    pub(crate) owners: Vec<Arc<Composed>>,
+    standing: Arc<Standing>,
 }
 
 impl Registry {
     /// Builds the views; fails only when hooks wait for each other.
     pub(crate) fn build(capabilities: Vec<Arc<Composed>>) -> Result<Self, LoopCycle> {
-        let mut registry = Self { points: loop_points(&capabilities)?, ..Self::default() };
-        for (index, capability) in capabilities.iter().enumerate() {
-            let manifest = &capability.manifest;
-            registry.by_id.entry(manifest.id.clone()).or_insert(index);
-            for skill in &manifest.skills {
-                registry.skill_owner.entry(skill.clone()).or_insert(registry.skills.len());
-                registry.skills.push((skill.clone(), manifest.id.clone()));
-            }
-            for agent in &manifest.agents {
-                registry.agent_owner.entry(agent.clone()).or_insert(registry.agents.len());
-                registry.agents.push((agent.clone(), manifest.id.clone()));
-            }
-            for (key, slice) in &manifest.config {
-                registry.config_by_key.entry(key.clone()).or_insert(registry.config.len());
-                let owner = Arc::clone(capability);
-                registry.config.push(ConfigEntry { key: key.clone(), owner, slice: slice.clone() });
-            }
-            for command in &manifest.commands {
-                registry.family_by_word.entry(command.family.clone()).or_insert(registry.families.len());
-                let owner = Arc::clone(capability);
-                registry.families.push(CommandFamily { owner, command: command.clone() });
-            }
-        }
-        registry.capabilities = capabilities;
-        Ok(registry)
+        Ok(Self { standing: Arc::new(Standing::of(&capabilities)?), capabilities })
+    }
+
+    /// The registry of other capabilities, each of which declares the same names, points and flows as the one in its
+    /// position here.
+    pub(crate) fn standing_alike(&self, capabilities: Vec<Arc<Composed>>) -> Self {
+        Self { capabilities, standing: Arc::clone(&self.standing) }
     }
 
     /// Every capability: shipped ones by id, then installed ones in the order of their acceptance.
@@ -165,63 +140,96 @@ impl Registry {
     /// The capability with an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Arc<Composed>> {
-        self.capabilities.get(*self.by_id.get(id)?)
+        self.owner(self.standing.ids.find(&self.capabilities, id)?)
     }
 
     /// Every skill with its owner.
-    #[must_use]
-    pub fn skills(&self) -> &[(String, CapabilityId)] {
-        &self.skills
+    pub fn skills(&self) -> impl Iterator<Item = (&str, &CapabilityId)> {
+        self.standing.skills.declared.iter().filter_map(|at| {
+            let owner = self.owner(*at)?;
+            Some((owner.manifest.skills.get(at.index)?.as_str(), owner.id()))
+        })
     }
 
     /// Owner of a skill.
     #[must_use]
     pub fn skill_owner(&self, skill: &str) -> Option<&CapabilityId> {
-        self.skills.get(*self.skill_owner.get(skill)?).map(|(_, owner)| owner)
+        Some(self.owner(self.standing.skills.find(&self.capabilities, skill)?)?.id())
     }
 
     /// Every agent with its owner.
-    #[must_use]
-    pub fn agents(&self) -> &[(String, CapabilityId)] {
-        &self.agents
+    pub fn agents(&self) -> impl Iterator<Item = (&str, &CapabilityId)> {
+        self.standing.agents.declared.iter().filter_map(|at| {
+            let owner = self.owner(*at)?;
+            Some((owner.manifest.agents.get(at.index)?.as_str(), owner.id()))
+        })
     }
 
     /// Owner of an agent.
     #[must_use]
     pub fn agent_owner(&self, agent: &str) -> Option<&CapabilityId> {
-        self.agents.get(*self.agent_owner.get(agent)?).map(|(_, owner)| owner)
+        Some(self.owner(self.standing.agents.find(&self.capabilities, agent)?)?.id())
     }
 
     /// The hooks at a loop point.
     #[must_use]
-    pub fn hooks_at(&self, point: LoopPoint) -> &PointHooks {
-        const NONE: &PointHooks =
-            &PointHooks { steps: Vec::new(), contributions: Vec::new(), gates: Vec::new() };
-        self.points.get(point.index()).unwrap_or(NONE)
+    pub fn hooks_at(&self, point: LoopPoint) -> PointHooks<'_> {
+        let Some(order) = self.standing.at(point) else { return PointHooks::default() };
+        let step = |at: &At| {
+            let owner = self.owner(*at)?;
+            let body = owner.step_bodies.get(at.index)?.as_ref();
+            Some(Wired { owner, hook: owner.manifest.steps.get(at.index)?, body })
+        };
+        let contribution = |at: &At| {
+            let owner = self.owner(*at)?;
+            let body = owner.contribution_bodies.get(at.index)?.as_ref();
+            Some(Wired { owner, hook: owner.manifest.contributions.get(at.index)?, body })
+        };
+        let gate = |at: &At| {
+            let owner = self.owner(*at)?;
+            Some(Wired { owner, hook: owner.manifest.gates.get(at.index)?, body: None })
+        };
+        PointHooks {
+            steps: order.steps.iter().filter_map(step).collect(),
+            contributions: order.contributions.iter().filter_map(contribution).collect(),
+            gates: order.gates.iter().filter_map(gate).collect(),
+        }
     }
 
     /// Every federated config key.
-    #[must_use]
-    pub fn config(&self) -> &[ConfigEntry] {
-        &self.config
+    pub fn config(&self) -> impl Iterator<Item = ConfigEntry<'_>> {
+        self.standing.keys.declared.iter().filter_map(|at| self.config_at(*at))
     }
 
     /// The declaration of a federated config key.
     #[must_use]
-    pub fn config_entry(&self, key: &str) -> Option<&ConfigEntry> {
-        self.config.get(*self.config_by_key.get(key)?)
+    pub fn config_entry(&self, key: &str) -> Option<ConfigEntry<'_>> {
+        self.config_at(self.standing.keys.find(&self.capabilities, key)?)
     }
 
     /// Every command family.
-    #[must_use]
-    pub fn families(&self) -> &[CommandFamily] {
-        &self.families
+    pub fn families(&self) -> impl Iterator<Item = CommandFamily<'_>> {
+        self.standing.families.declared.iter().filter_map(|at| self.family_at(*at))
     }
 
     /// The family with a command word.
     #[must_use]
-    pub fn family(&self, word: &str) -> Option<&CommandFamily> {
-        self.families.get(*self.family_by_word.get(word)?)
+    pub fn family(&self, word: &str) -> Option<CommandFamily<'_>> {
+        self.family_at(self.standing.families.find(&self.capabilities, word)?)
+    }
+
+    fn owner(&self, at: At) -> Option<&Arc<Composed>> {
+        self.capabilities.get(at.capability)
+    }
+
+    fn config_at(&self, at: At) -> Option<ConfigEntry<'_>> {
+        let owner = self.owner(at)?;
+        owner.manifest.config.get(at.index).map(|(key, slice)| ConfigEntry { key, owner, slice })
+    }
+
+    fn family_at(&self, at: At) -> Option<CommandFamily<'_>> {
+        let owner = self.owner(at)?;
+        Some(CommandFamily { owner, command: owner.manifest.commands.get(at.index)? })
     }
 
     /// The runtimes.
@@ -273,95 +281,5 @@ impl Registry {
         let requires =
             |capability: &&Arc<Composed>| capability.manifest.requires.iter().any(|other| other == id);
         self.capabilities.iter().filter(requires).map(|capability| capability.id()).collect()
-    }
-}
-
-struct Entry<'a, T> {
-    owner: &'a Arc<Composed>,
-    hook: &'a Arc<T>,
-    body: Option<&'a Arc<str>>,
-}
-
-impl Flow for Entry<'_, Step> {
-    fn owner(&self) -> &str {
-        self.owner.id().as_str()
-    }
-    fn produces(&self) -> &[String] {
-        &self.hook.produces
-    }
-    fn consumes(&self) -> &[String] {
-        &self.hook.consumes
-    }
-}
-
-impl Flow for Entry<'_, Contribution> {
-    fn owner(&self) -> &str {
-        self.owner.id().as_str()
-    }
-    fn produces(&self) -> &[String] {
-        &self.hook.produces
-    }
-    fn consumes(&self) -> &[String] {
-        &self.hook.consumes
-    }
-}
-
-fn loop_points(capabilities: &[Arc<Composed>]) -> Result<Vec<PointHooks>, LoopCycle> {
-    let mut steps: [Vec<Entry<'_, Step>>; 12] = std::array::from_fn(|_| Vec::new());
-    let mut contributions: [Vec<Entry<'_, Contribution>>; 12] = std::array::from_fn(|_| Vec::new());
-    let mut gates: [Vec<Wired<Gate>>; 12] = std::array::from_fn(|_| Vec::new());
-    for owner in capabilities {
-        for (hook, body) in owner.manifest.steps.iter().zip(&owner.step_bodies) {
-            if let Some(list) = steps.get_mut(hook.point.index()) {
-                list.push(Entry { owner, hook, body: body.as_ref() });
-            }
-        }
-        for (hook, body) in owner.manifest.contributions.iter().zip(&owner.contribution_bodies) {
-            if let Some(list) = contributions.get_mut(hook.point.index()) {
-                list.push(Entry { owner, hook, body: body.as_ref() });
-            }
-        }
-        for hook in &owner.manifest.gates {
-            if let Some(list) = gates.get_mut(hook.point.index()) {
-                list.push(Wired { owner: Arc::clone(owner), hook: Arc::clone(hook), body: None });
-            }
-        }
-    }
-    let mut points = Vec::with_capacity(LoopPoint::ALL.len());
-    for (((point, steps), contributions), mut gates) in
-        LoopPoint::ALL.into_iter().zip(steps).zip(contributions).zip(gates)
-    {
-        gates.sort_by(|a, b| a.owner_id().cmp(b.owner_id()));
-        points.push(PointHooks {
-            steps: in_order(point, true, &steps)?,
-            contributions: in_order(point, false, &contributions)?,
-            gates,
-        });
-    }
-    Ok(points)
-}
-
-fn in_order<'a, T>(
-    point: LoopPoint,
-    steps: bool,
-    entries: &[Entry<'a, T>],
-) -> Result<Vec<Wired<T>>, LoopCycle>
-where
-    Entry<'a, T>: Flow,
-{
-    match order(entries) {
-        Ok(positions) => Ok(positions
-            .into_iter()
-            .filter_map(|position| entries.get(position))
-            .map(|entry| Wired {
-                owner: Arc::clone(entry.owner),
-                hook: Arc::clone(entry.hook),
-                body: entry.body.cloned(),
-            })
-            .collect()),
-        Err(cycle) => {
-            let owners = cycle.entries.into_iter().filter_map(|position| entries.get(position));
-            Err(LoopCycle { point, steps, owners: owners.map(|entry| Arc::clone(entry.owner)).collect() })
-        }
     }
 }

@@ -11,6 +11,7 @@ mod host_contract;
 mod key_pattern;
 mod loop_order;
 mod loop_point;
+mod standing;
 mod view;
 
 pub use base::{Base, BaseManifest, BaseParts, BaseProblem};

@@ -76,17 +76,15 @@ impl Registry {
             View::Capabilities => {
                 object(self.capabilities().iter().map(|c| (c.id().as_str(), manifest_with_bodies(c))))
             }
-            View::BySkill => object(self.skills().iter().map(|(name, owner)| (name, json!(owner.as_str())))),
-            View::ByAgent => object(self.agents().iter().map(|(name, owner)| (name, json!(owner.as_str())))),
+            View::BySkill => object(self.skills().map(|(name, owner)| (name, json!(owner.as_str())))),
+            View::ByAgent => object(self.agents().map(|(name, owner)| (name, json!(owner.as_str())))),
             View::ByLoopPoint => {
-                object(LoopPoint::ALL.into_iter().map(|p| (p.as_str(), point(self.hooks_at(p)))))
+                object(LoopPoint::ALL.into_iter().map(|p| (p.as_str(), point(&self.hooks_at(p)))))
             }
             View::Config => self.config_schema(),
-            View::Families => object(
-                self.families()
-                    .iter()
-                    .map(|f| (&f.command.family, family(f.owner.id().as_str(), &f.command))),
-            ),
+            View::Families => {
+                object(self.families().map(|f| (&f.command.family, family(f.owner.id().as_str(), f.command))))
+            }
             View::Runtimes => {
                 object(self.runtimes().map(|runtime| (runtime.id().as_str(), manifest_with_bodies(runtime))))
             }
@@ -96,8 +94,7 @@ impl Registry {
                 (id.as_str(), shape)
             })),
             View::ConfigKeys => {
-                let owner = |entry: &super::ConfigEntry| json!(entry.owner.id().as_str());
-                object(self.config().iter().map(|entry| (&entry.key, owner(entry))))
+                object(self.config().map(|entry| (entry.key, json!(entry.owner.id().as_str()))))
             }
             View::RequiresClosure => object(self.capabilities().iter().map(|capability| {
                 let id = capability.id().as_str();
@@ -129,7 +126,7 @@ impl Registry {
     }
 
     fn config_schema(&self) -> Value {
-        object(self.config().iter().map(|entry| {
+        object(self.config().map(|entry| {
             let mut shape = json!({
                 "owner": entry.owner.id().as_str(),
                 "type": entry.slice.kind.as_str(),
@@ -139,7 +136,7 @@ impl Registry {
             if let (SliceType::Enum, Some(fields)) = (entry.slice.kind, shape.as_object_mut()) {
                 fields.insert("values".to_owned(), json!(entry.slice.values));
             }
-            (&entry.key, shape)
+            (entry.key, shape)
         }))
     }
 }
@@ -155,7 +152,7 @@ fn family(owner: &str, command: &CommandDecl) -> Value {
     }
 }
 
-fn point(hooks: &PointHooks) -> Value {
+fn point(hooks: &PointHooks<'_>) -> Value {
     let steps = hooks.steps.iter().map(|w| entry(w, "steps", w.hook.index));
     let contributions = hooks.contributions.iter().map(|w| entry(w, "contributions", w.hook.index));
     let gates = hooks.gates.iter().map(|w| entry(w, "gates", w.hook.index));
@@ -167,16 +164,15 @@ fn point(hooks: &PointHooks) -> Value {
 }
 
 /// The entry as written, under its true owner: a member `capId` of the manifest never shows.
-fn entry<T>(wired: &Wired<T>, list: &str, index: usize) -> Value {
-    let written = wired.owner.manifest.raw.get(list).and_then(|list| list.get(index));
+fn entry<T>(wired: &Wired<'_, T>, list: &str, index: usize) -> Value {
     let mut fields = Map::new();
     fields.insert("capId".to_owned(), json!(wired.owner_id().as_str()));
-    for (key, value) in written.and_then(Value::as_object).into_iter().flatten() {
+    for (key, value) in wired.written(list, index).into_iter().flatten() {
         if key != "capId" {
-            fields.insert(key.clone(), value.clone());
+            fields.insert(key, value);
         }
     }
-    if let Some(body) = &wired.body {
+    if let Some(body) = wired.body {
         inline(fields.get_mut("fragment"), body);
     }
     Value::Object(fields)
@@ -189,7 +185,7 @@ fn inline(fragment: Option<&mut Value>, body: &str) {
 }
 
 fn manifest_with_bodies(capability: &Composed) -> Value {
-    let mut manifest = capability.manifest.raw.as_ref().clone();
+    let mut manifest = capability.manifest.document.read();
     for (list, bodies) in
         [("steps", &capability.step_bodies), ("contributions", &capability.contribution_bodies)]
     {

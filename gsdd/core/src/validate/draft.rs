@@ -9,7 +9,7 @@ use crate::compose::FragmentRead;
 use crate::json::push_token;
 use crate::manifest::reference::unknown_members;
 use crate::manifest::{
-    Assessed, Problem, RuleId, assess, is_safe_bundle_path, is_safe_stem, leaves_root, place,
+    Assessed, Document, Problem, RuleId, assess, is_safe_bundle_path, is_safe_stem, leaves_root, place,
 };
 use crate::registry::HostContract;
 use crate::text::{shown, shown_up_to};
@@ -36,6 +36,8 @@ pub enum ManifestFile<'a> {
 #[derive(Clone, Debug)]
 pub struct Draft {
     assessed: Option<Assessed>,
+    /// The document, when the text is JSON.
+    document: Option<Value>,
     /// Why there is nothing to assess.
     unreadable: Option<Problem>,
     bytes: Vec<u8>,
@@ -47,15 +49,16 @@ impl Draft {
     pub fn read(dir_name: &str, file: ManifestFile<'_>, contract: &HostContract) -> Self {
         let refused = |rule: RuleId, message: &str| Self {
             assessed: None,
+            document: None,
             unreadable: Some(Problem::new(rule, String::new(), message.to_owned())),
             bytes: Vec::new(),
         };
         match file {
-            ManifestFile::Bytes(bytes) => Self {
-                assessed: Some(assess(dir_name, bytes, contract)),
-                unreadable: None,
-                bytes: bytes.to_vec(),
-            },
+            ManifestFile::Bytes(bytes) => {
+                let assessed = assess(dir_name, bytes, contract);
+                let document = assessed.document.as_ref().map(Document::read);
+                Self { assessed: Some(assessed), document, unreadable: None, bytes: bytes.to_vec() }
+            }
             ManifestFile::Missing => {
                 refused(RuleId::BundleManifestPresent, "There is no `capability.json` in this folder.")
             }
@@ -93,7 +96,7 @@ impl Draft {
         let Some(assessed) = &self.assessed else { return verdict };
         let mut problems = assessed.problems.clone();
         let mut warnings = assessed.warnings.clone();
-        let mut unknown = assessed.raw.as_deref().map(unknown_members).unwrap_or_default();
+        let mut unknown = self.document.as_ref().map(unknown_members).unwrap_or_default();
         place(&self.bytes, unknown.iter_mut());
         warnings.extend(unknown);
         if let Some(facts) = facts {
@@ -122,8 +125,8 @@ impl Draft {
     }
 
     fn feature(&self) -> Option<&Value> {
-        let raw = self.assessed.as_ref()?.raw.as_deref()?;
-        (raw.get("role").and_then(Value::as_str) == Some("feature")).then_some(raw)
+        let document = self.document.as_ref()?;
+        (document.get("role").and_then(Value::as_str) == Some("feature")).then_some(document)
     }
 
     /// Fragments without an inline text whose path breaks no rule.

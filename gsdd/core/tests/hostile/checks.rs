@@ -2,7 +2,6 @@
 //!
 //! Each function panics when something does not hold.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use gsdd_core::bundle::check_member;
 use gsdd_core::bundle::pax::{PaxRecords, read_pax};
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, ManifestRead, Scope, compose};
 use gsdd_core::json::{JsonProblem, MAX_DEPTH, locate, parse_lenient, parse_strict};
-use gsdd_core::manifest::assess;
+use gsdd_core::manifest::{Document, assess};
 use gsdd_core::policy::{FileText, Layer, Policy, Sought, read_layer};
 use gsdd_core::registry::{Base, BaseParts, HostContract, View};
 use gsdd_core::source::address::{judge_address, judge_host_text};
@@ -40,7 +39,7 @@ pub(crate) fn manifest(bytes: &[u8]) {
     let document = sarif(&verdict, "", "0.0.0");
     let results = document["runs"][0]["results"].as_array().map_or(0, Vec::len);
     assert_eq!(results, verdict.problems.len() + verdict.warnings.len(), "every finding is told");
-    if let Some(raw) = &assessed.raw {
+    if let Some(raw) = &assessed.document.as_ref().map(Document::read) {
         let disclosure = Disclosure::collect(raw);
         assert_eq!(disclosure, Disclosure::collect(raw), "the same disclosure");
         assert!(!disclosure_signature(raw).is_empty(), "a signature");
@@ -55,7 +54,7 @@ pub(crate) fn manifest(bytes: &[u8]) {
         ledger: LedgerState::Committed,
         consent: ConsentVerdict::NotNeeded,
         manifest: ManifestRead::Read(Arc::new(assessed)),
-        fragments: BTreeMap::new(),
+        fragments: Arc::default(),
         config_home: None,
     };
     let composition = compose(&base, &[candidate]);

@@ -40,7 +40,7 @@ pub(crate) fn global(manifest: &Value) -> Candidate {
         ledger: LedgerState::Committed,
         consent: ConsentVerdict::NotNeeded,
         manifest: ManifestRead::Read(Arc::new(assessed)),
-        fragments: BTreeMap::new(),
+        fragments: Arc::default(),
         config_home: None,
     }
 }

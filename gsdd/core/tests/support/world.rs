@@ -224,7 +224,7 @@ impl Facts<'_> {
                 ConsentVerdict::NotNeeded
             },
             manifest,
-            fragments,
+            fragments: Arc::new(fragments),
             config_home: self.case["run"]["configHome"].as_str().map(|home| self.world.filled(home)),
         }
     }
