@@ -82,7 +82,7 @@ pub fn parse_strict(bytes: &[u8]) -> Result<Value, JsonProblem> {
             rule: fault.rule,
             line,
             column,
-            pointer: trail.concat(),
+            pointer: pointer(text, &trail),
             message: fault.message.to_owned(),
         }
     })
@@ -110,7 +110,31 @@ pub(crate) fn push_token(pointer: &mut String, token: &str) {
     }
 }
 
-fn document(text: &str, duplicates: Duplicates, trail: &mut Vec<String>) -> Result<Value, Fault> {
+/// A value inside another one that is being read.
+#[derive(Clone, Copy)]
+enum Inside {
+    /// Below the key at this offset.
+    Key(usize),
+    /// At this position of a list.
+    Item(usize),
+}
+
+/// The pointer to the innermost value being read. Most documents have no fault, so nothing is kept of their keys.
+fn pointer(text: &str, trail: &[Inside]) -> String {
+    let mut pointer = String::new();
+    for inside in trail {
+        match inside {
+            Inside::Key(at) => {
+                let key = text.get(*at..).and_then(|rest| Cursor::new(rest).string().ok());
+                push_token(&mut pointer, &key.unwrap_or_default());
+            }
+            Inside::Item(index) => push_token(&mut pointer, &index.to_string()),
+        }
+    }
+    pointer
+}
+
+fn document(text: &str, duplicates: Duplicates, trail: &mut Vec<Inside>) -> Result<Value, Fault> {
     let mut cursor = Cursor::new(text);
     cursor.limit_values(match duplicates {
         Duplicates::Refuse => MAX_VALUES,
@@ -121,11 +145,11 @@ fn document(text: &str, duplicates: Duplicates, trail: &mut Vec<String>) -> Resu
     Ok(value)
 }
 
-/// Reads one value. `trail` keeps the pointer tokens of the values being read; on an error it is left as it is.
+/// Reads one value. `trail` keeps where the values being read stand; on an error it is left as it is.
 fn value(
     cursor: &mut Cursor<'_>,
     duplicates: Duplicates,
-    trail: &mut Vec<String>,
+    trail: &mut Vec<Inside>,
     depth: usize,
 ) -> Result<Value, Fault> {
     cursor.count_value()?;
@@ -140,7 +164,7 @@ fn value(
 fn object(
     cursor: &mut Cursor<'_>,
     duplicates: Duplicates,
-    trail: &mut Vec<String>,
+    trail: &mut Vec<Inside>,
     depth: usize,
 ) -> Result<Map<String, Value>, Fault> {
     cursor.open(depth)?;
@@ -151,7 +175,7 @@ fn object(
         cursor.skip_blanks();
         let key_at = cursor.offset();
         let key = cursor.key()?;
-        trail.push(token(&key));
+        trail.push(Inside::Key(key_at));
         let member = value(cursor, duplicates, trail, depth)?;
         trail.pop();
         members.push((key_at, key, member));
@@ -160,7 +184,7 @@ fn object(
     let mut map = Map::with_capacity(members.len());
     for (key_at, key, member) in members {
         if duplicates == Duplicates::Refuse && map.contains_key(&key) {
-            trail.push(token(&key));
+            trail.push(Inside::Key(key_at));
             let message = "the same key stands twice in one object";
             return Err(Fault { rule: "parse.duplicate-key", at: key_at, message });
         }
@@ -169,23 +193,17 @@ fn object(
     Ok(map)
 }
 
-fn token(key: &str) -> String {
-    let mut token = String::with_capacity(key.len() + 1);
-    push_token(&mut token, key);
-    token
-}
-
 fn array(
     cursor: &mut Cursor<'_>,
     duplicates: Duplicates,
-    trail: &mut Vec<String>,
+    trail: &mut Vec<Inside>,
     depth: usize,
 ) -> Result<Vec<Value>, Fault> {
     cursor.open(depth)?;
     let mut items = Vec::new();
     let mut more = !cursor.close(b']')?;
     while more {
-        trail.push(format!("/{}", items.len()));
+        trail.push(Inside::Item(items.len()));
         items.push(value(cursor, duplicates, trail, depth)?);
         trail.pop();
         more = cursor.more(b']')?;

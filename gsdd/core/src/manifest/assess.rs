@@ -65,13 +65,23 @@ pub fn assess(dir_name: &str, bytes: &[u8], contract: &HostContract) -> Assessed
 /// [`assess`] under the rules that `strictness` selects.
 #[must_use]
 pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract: &HostContract) -> Assessed {
+    assess_and_keep(strictness, dir_name, bytes, contract).0
+}
+
+/// [`assess_as`] with the document that was read, for callers that look at more of it.
+pub(crate) fn assess_and_keep(
+    strictness: Strictness,
+    dir_name: &str,
+    bytes: &[u8],
+    contract: &HostContract,
+) -> (Assessed, Option<Value>) {
     let raw = match parse_strict(bytes) {
         Ok(raw) => raw,
         Err(fault) => {
             let rule = rule_by_id(fault.rule).map_or(RuleId::ParseJson, |rule| rule.key);
             let mut problem = Problem::new(rule, fault.pointer, fault.message);
             (problem.line, problem.column) = (fault.line, fault.column);
-            return Assessed {
+            let assessed = Assessed {
                 dir_name: dir_name.to_owned(),
                 manifest: None,
                 document: None,
@@ -84,6 +94,7 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
                 fragment_paths: Vec::new(),
                 draft: None,
             };
+            return (assessed, None);
         }
     };
     let mut findings = Findings::new(strictness);
@@ -95,7 +106,7 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
     let mut problems = findings.into_problems();
     let mut warnings = object.map(reviewer_lane::warnings).unwrap_or_default();
     place(bytes, problems.iter_mut().chain(&mut warnings));
-    Assessed {
+    let assessed = Assessed {
         dir_name: dir_name.to_owned(),
         manifest: draft.clone().filter(|_| clean),
         problems,
@@ -104,7 +115,8 @@ pub fn assess_as(strictness: Strictness, dir_name: &str, bytes: &[u8], contract:
         fragment_paths: draft.as_deref().map(fragment_paths).unwrap_or_default(),
         draft,
         document,
-    }
+    };
+    (assessed, Some(raw))
 }
 
 impl Assessed {

@@ -27,8 +27,8 @@ mod safe_name;
 mod typed;
 mod vocabulary;
 
-pub(crate) use assess::place;
 pub use assess::{Assessed, DeclaredGate, Strictness, assess, assess_as};
+pub(crate) use assess::{assess_and_keep, place};
 pub use capability::{
     CommandDecl, ConfigSlice, Contribution, Fragment, Gate, GateCheck, HookDecl, Manifest, OnError,
     Predicate, ReviewerLane, Role, RuntimeCompat, SliceType, Step, StepRef, Tier,

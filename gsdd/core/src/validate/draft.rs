@@ -9,7 +9,8 @@ use crate::compose::FragmentRead;
 use crate::json::push_token;
 use crate::manifest::reference::unknown_members;
 use crate::manifest::{
-    Assessed, Document, Problem, RuleId, assess, is_safe_bundle_path, is_safe_stem, leaves_root, place,
+    Assessed, Problem, RuleId, Strictness, assess_and_keep, is_safe_bundle_path, is_safe_stem, leaves_root,
+    place,
 };
 use crate::registry::HostContract;
 use crate::text::{shown, shown_up_to};
@@ -55,8 +56,7 @@ impl Draft {
         };
         match file {
             ManifestFile::Bytes(bytes) => {
-                let assessed = assess(dir_name, bytes, contract);
-                let document = assessed.document.as_ref().map(Document::read);
+                let (assessed, document) = assess_and_keep(Strictness::Installed, dir_name, bytes, contract);
                 Self { assessed: Some(assessed), document, unreadable: None, bytes: bytes.to_vec() }
             }
             ManifestFile::Missing => {
