@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::composed::Composed;
 use super::loop_order::{Flow, order};
 use super::loop_point::LoopPoint;
-use crate::manifest::{Contribution, Manifest, Step};
+use crate::manifest::Manifest;
 
 /// One of several things of the same kind that a capability declares.
 #[derive(Clone, Copy, Debug)]
@@ -142,19 +142,24 @@ impl PointOrder {
     fn of(capabilities: &[Arc<Composed>], point: LoopPoint) -> Result<Self, LoopCycle> {
         let (mut steps, mut contributions, mut gates) = (Vec::new(), Vec::new(), Vec::new());
         for (capability, owner) in capabilities.iter().enumerate() {
-            let Manifest { steps: own_steps, contributions: own_contributions, gates: own_gates, .. } =
-                &*owner.manifest;
-            for (index, hook) in own_steps.iter().enumerate().filter(|(_, hook)| hook.point == point) {
-                steps.push(Entry { at: At { capability, index }, owner, hook });
-            }
-            let here = own_contributions.iter().enumerate().filter(|(_, hook)| hook.point == point);
-            contributions.extend(here.map(|(index, hook)| Entry {
-                at: At { capability, index },
+            let at = |index| At { capability, index };
+            let here = owner.manifest.steps.iter().enumerate().filter(|(_, hook)| hook.point == point);
+            steps.extend(here.map(|(index, hook)| Entry {
+                at: at(index),
                 owner,
-                hook,
+                produces: &hook.produces,
+                consumes: &hook.consumes,
             }));
-            let here = own_gates.iter().enumerate().filter(|(_, hook)| hook.point == point);
-            gates.extend(here.map(|(index, _)| (owner.id(), At { capability, index })));
+            let here =
+                owner.manifest.contributions.iter().enumerate().filter(|(_, hook)| hook.point == point);
+            contributions.extend(here.map(|(index, hook)| Entry {
+                at: at(index),
+                owner,
+                produces: &hook.produces,
+                consumes: &hook.consumes,
+            }));
+            let here = owner.manifest.gates.iter().enumerate().filter(|(_, hook)| hook.point == point);
+            gates.extend(here.map(|(index, _)| (owner.id(), at(index))));
         }
         gates.sort_by_key(|(owner, _)| *owner);
         Ok(Self {
@@ -165,40 +170,27 @@ impl PointOrder {
     }
 }
 
-struct Entry<'a, T> {
+/// A hook with a place in the data flow.
+struct Entry<'a> {
     at: At,
     owner: &'a Arc<Composed>,
-    hook: &'a T,
+    produces: &'a [String],
+    consumes: &'a [String],
 }
 
-impl Flow for Entry<'_, Step> {
+impl Flow for Entry<'_> {
     fn owner(&self) -> &str {
         self.owner.id().as_str()
     }
     fn produces(&self) -> &[String] {
-        &self.hook.produces
+        self.produces
     }
     fn consumes(&self) -> &[String] {
-        &self.hook.consumes
+        self.consumes
     }
 }
 
-impl Flow for Entry<'_, Contribution> {
-    fn owner(&self) -> &str {
-        self.owner.id().as_str()
-    }
-    fn produces(&self) -> &[String] {
-        &self.hook.produces
-    }
-    fn consumes(&self) -> &[String] {
-        &self.hook.consumes
-    }
-}
-
-fn in_order<'a, T>(point: LoopPoint, steps: bool, entries: &[Entry<'a, T>]) -> Result<Vec<At>, LoopCycle>
-where
-    Entry<'a, T>: Flow,
-{
+fn in_order(point: LoopPoint, steps: bool, entries: &[Entry<'_>]) -> Result<Vec<At>, LoopCycle> {
     match order(entries) {
         Ok(positions) => {
             Ok(positions.into_iter().filter_map(|position| Some(entries.get(position)?.at)).collect())
