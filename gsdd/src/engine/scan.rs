@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gsdd_core::compose::{Candidate, ConsentVerdict, LedgerState, Scope};
 use gsdd_core::consent::ConsentStore;
@@ -17,7 +18,7 @@ use super::looks::{BundleLook, Seen};
 use super::roots::{self, OverlayRoot};
 use super::snapshot::Overlay;
 use crate::fs::bounded_read::{self, MAX_FILE};
-use crate::fs::stamp::Stamp;
+use crate::fs::stamp::{Stamp, unsettled_until};
 use crate::store::{Objects, OwnState, Places, ScopeRoot, Taken, shared_files};
 
 /// What the records about the bundles of a project say.
@@ -29,6 +30,8 @@ pub(crate) struct Records {
     pub(crate) warnings: Vec<String>,
     /// They, and the folders that bundles lie in.
     pub(crate) stamps: Vec<(PathBuf, Stamp)>,
+    /// When they have to be looked at again although they look the same.
+    pub(super) look_again: Option<Instant>,
 }
 
 /// A root with its ledger.
@@ -113,7 +116,8 @@ impl Records {
             let dir = root.dir.as_path().into();
             roots.push(ScannedRoot { root, ledger, demoted, states, dir });
         }
-        Self { roots, own, agreements, warnings, stamps }
+        let look_again = unsettled_until(stamps.iter().map(|(_, stamp)| stamp));
+        Self { roots, own, agreements, warnings, stamps, look_again }
     }
 }
 

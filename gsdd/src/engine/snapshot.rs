@@ -39,7 +39,7 @@ pub(crate) struct Snapshot {
     pub(crate) warnings: Vec<String>,
     pub(crate) followed: Followed,
     config_stamps: Vec<(PathBuf, Stamp)>,
-    /// When agreed contents have to be looked at again although they look the same.
+    /// When records and agreed contents have to be looked at again although they look the same.
     look_again: Option<Instant>,
 }
 
@@ -100,7 +100,8 @@ impl Snapshot {
             .as_ref()
             .map(|(candidates, seen)| Known { candidates, composition: &seen.snapshot().composition });
         let composition = compose_after(base, &candidates, known);
-        let look_again = found.iter().filter_map(|found| found.look.look_again()).max();
+        let contents = found.iter().filter_map(|found| found.look.look_again());
+        let look_again = contents.chain(records.look_again).max();
         let overlays = judged(found, &composition);
         let mut hooks = index_hooks(&overlays);
         let halted = halted(&overlays, &records.own, |dir_name, hash| {

@@ -344,6 +344,22 @@ fn an_agreed_bundle_that_changes_anywhere_is_noticed() {
     assert!(!disk.take(&warm).overlays[0].accepted);
 }
 
+/// Two folders that appear within one step of the clock leave their parent looking the same.
+#[test]
+fn a_root_that_just_changed_is_looked_at_again() {
+    let mut disk = Disk::new();
+    let warm = Bundles::default();
+    // A machine that is busy may take longer than a step between two lines.
+    assert!((0..100).any(|_| {
+        disk.apply(&Change::Put { project: false, id: 0, shape: Shape::Plain, in_place: false });
+        disk.apply(&Change::Remove { project: false, id: 0 });
+        let snapshot = disk.take(&warm);
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        snapshot.looks_the_same() && !snapshot.is_fresh()
+    }));
+    assert!(disk.take(&warm).is_fresh());
+}
+
 /// What was read of each bundle, by the identity of the reading.
 fn readings(disk: &Disk, bundles: &Bundles, count: usize) -> Vec<Arc<Declared>> {
     let folder = disk.scope_root(false).bundles();
