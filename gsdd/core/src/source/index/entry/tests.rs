@@ -71,17 +71,20 @@ fn the_highest_version_that_fits_is_taken() {
     taken(&document, Some("1.11.0"), None);
     let choice = read(&document).choose(None, HOST);
     assert_eq!(choice.passed_over_for_gsd(), Some(("2.0.0", ">=2")));
-    let reasons: Vec<String> =
-        choice.considered.iter().map(|row| format!("{} {}", row.version, row.verdict.reason())).collect();
+    let reasons: Vec<String> = choice
+        .considered
+        .iter()
+        .map(|row| format!("{} {} ({})", row.version, row.verdict.name(), row.verdict.reason()))
+        .collect();
     assert_eq!(
         reasons,
         [
-            "2.0.0 needs GSD >=2",
-            "2.0.0-rc.1 a prerelease, which has to be named",
-            "1.11.0 yanked: deletes too much",
-            "1.10.0 taken",
-            "1.9.0 fits, and another one goes first",
-            "1.0.0 fits, and another one goes first",
+            "2.0.0 needs-gsd (needs GSD >=2)",
+            "2.0.0-rc.1 prerelease (a prerelease, which has to be named)",
+            "1.11.0 yanked (yanked: deletes too much)",
+            "1.10.0 taken (taken)",
+            "1.9.0 lower (fits, and another one goes first)",
+            "1.0.0 lower (fits, and another one goes first)",
         ]
     );
 }
@@ -150,6 +153,7 @@ fn samples() -> Vec<(Value, bool)> {
         plain(json!({"signature": SIGNATURE.lines().take(3).collect::<Vec<_>>().join("\n")})),
         plain(json!({"engines": []})),
         plain(json!({"engines": {"gsd": 1}})),
+        plain(json!({"engines": {"gsd": ""}})),
         plain(json!({"yanked": 1})),
         entry(&json!({"title": 1}), &[]),
         entry(&json!({"publisher": "Acme"}), &[]),
@@ -181,7 +185,13 @@ fn schema_and_reader_agree() {
 fn what_is_written_reads_back() {
     for (document, _) in samples().into_iter().filter(|(_, is_good)| *is_good) {
         let entry = read(&document);
-        assert_eq!(read(&entry.to_json()), entry);
+        let written = entry.to_json();
+        assert_eq!(read(&written), entry);
+        for member in
+            ["/title", "/publisher", "/compatVersions", "/versions/0/signature", "/versions/0/source"]
+        {
+            assert_eq!(written.pointer(member), document.pointer(member), "{member} of {document}");
+        }
     }
 }
 
@@ -217,8 +227,8 @@ fn files_that_are_no_entry() {
     assert_eq!(problem("{}"), EntryProblem::NotAnIndex);
     assert_eq!(problem(r#"{"format":2,"name":"acme-lint"}"#), EntryProblem::OtherFormat);
     assert_eq!(problem(r#"{"format":1,"name":"other","versions":[]}"#), EntryProblem::OtherName);
-    let large = " ".repeat(usize::try_from(MAX_ENTRY_BYTES).unwrap() + 1);
-    assert_eq!(problem(&large), EntryProblem::TooLarge);
+    let large = " ".repeat(1_048_577);
+    assert_eq!((problem(&large), problem(&large[1..])), (EntryProblem::TooLarge, EntryProblem::NotJson));
 }
 
 proptest! {
