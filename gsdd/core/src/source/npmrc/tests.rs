@@ -30,7 +30,8 @@ fn registries_are_found_by_scope() {
 #[test]
 fn secrets_of_each_form_are_read() {
     let settings = read(
-        "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n",
+        "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n\
+        //f.example/:_authToken=a\\;b\\#c\\\\d\\e ; why\n//g.example/:_auth=\n//h.example/:_authToken=\n",
         "",
     );
     for (url, expected) in [
@@ -39,6 +40,9 @@ fn secrets_of_each_form_are_read() {
         ("https://c.example/x", Some("Basic dTpw")),
         ("https://d.example/x", Some("Bearer q=1#2")),
         ("https://e.example/x", None),
+        ("https://f.example/x", Some("Bearer a;b#c\\d\\e")),
+        ("https://g.example/x", None),
+        ("https://h.example/x", None),
     ] {
         sent(&settings, "x", url, expected);
     }
@@ -80,10 +84,12 @@ fn t97_a_project_cannot_bring_a_registry_along() {
     assert_eq!(settings.registry_of("@acme/x").as_str(), PUBLIC_REGISTRY);
     assert_eq!(settings.warnings.len(), 2, "{:?}", settings.warnings);
     assert!(settings.warnings[1].contains("takes @acme from evil.example"), "{:?}", settings.warnings);
-    // One that the person knows may be named: that is how teams share the scope of their registry.
-    let settings = read(user, "@acme:registry=https://npm.corp.example/npm/\n");
-    assert_eq!(settings.registry_of("@acme/x").as_str(), "https://npm.corp.example/npm/");
-    assert!(settings.warnings.is_empty());
+    // One that the person knows may be named: that is how teams share the scope of their registry, or their default.
+    for (line, package) in [("@acme:registry", "@acme/x"), ("registry", "x")] {
+        let settings = read(user, &format!("{line}=https://npm.corp.example/npm/\n"));
+        assert_eq!(settings.registry_of(package).as_str(), "https://npm.corp.example/npm/");
+        assert!(settings.warnings.is_empty());
+    }
 }
 
 #[test]
@@ -144,6 +150,16 @@ fn t69_what_would_weaken_the_transport_is_not_followed() {
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
     assert_eq!(settings.registry_of("x").as_str(), PUBLIC_REGISTRY);
     sent(&settings, "x", "https://registry.npmjs.org/x", None);
+    assert!(read("strict-ssl=true", "").warnings.is_empty());
+}
+
+#[test]
+fn so_many_settings_are_read() {
+    let line = "registry=https://npm.corp.example/\n";
+    let last = "a=b\n".repeat(MAX_SETTINGS - 1) + line;
+    assert_eq!(read(&last, "").registry_of("x").host(), "npm.corp.example");
+    assert_eq!(read(&format!("a=b\n{last}"), "").registry_of("x").as_str(), PUBLIC_REGISTRY);
+    assert!(line.len() * MAX_SETTINGS <= usize::try_from(MAX_NPMRC_BYTES).unwrap());
 }
 
 #[test]
