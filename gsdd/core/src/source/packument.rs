@@ -318,6 +318,7 @@ mod tests {
         let all = packument("2.0.0", &[("1.0.0", json!({})), ("1.5.0", json!({})), ("2.0.0", newer)]);
         taken(&all, &NpmSelector::None, Some("1.5.0"));
         taken(&all, &range("*"), Some("1.5.0"));
+        taken(&all, &NpmSelector::Tag("latest".to_owned()), Some("1.5.0"));
         let choice = all.choose(&NpmSelector::None, |_| false);
         assert_eq!(choice.passed_over_for_gsd(), Some(("2.0.0", ">=9")));
         // Whoever names a version gets it, and the gate at install says why it does not run.
@@ -352,6 +353,9 @@ mod tests {
         for text in ["", "[]", "null", "{\"versions\":[]}", "<html>"] {
             assert_eq!(Packument::read(text.as_bytes(), "p"), Err(PackumentProblem::NotAPackage), "{text}");
         }
+        let large = vec![0; 33_554_433];
+        assert_eq!(Packument::read(&large, "p"), Err(PackumentProblem::TooLarge));
+        assert_eq!(Packument::read(&large[1..], "p"), Err(PackumentProblem::NotAPackage));
         assert_eq!(Packument::read(b"{}", "p").map(|read| read.releases.len()), Ok(0));
     }
 
