@@ -160,6 +160,9 @@ mod tests {
         refused("https://h.example%2f.evil/x", SpecRefusalKind::Host);
         refused("https://h.example:99999/x", SpecRefusalKind::Host);
         refused("https://[::1/x", SpecRefusalKind::Host);
-        refused("https://h.example/a b", SpecRefusalKind::Unclassifiable);
+        for raw in ["https://h.example/a b", "h ttps://h.example/x", "1https://h.example/x", "://h.example/x"]
+        {
+            refused(raw, SpecRefusalKind::Unclassifiable);
+        }
     }
 }
