@@ -202,6 +202,12 @@ mod tests {
         }
     }
 
+    /// Source: OCI distribution specification 1.1, "Pushing manifests": at least 4 megabytes.
+    #[test]
+    fn manifests_of_four_megabytes_are_read() {
+        assert_eq!(MAX_MANIFEST, 4_194_304);
+    }
+
     #[test]
     fn challenges_are_read() {
         let bearer = |realm: &str, service: Option<&str>| {
