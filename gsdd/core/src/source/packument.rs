@@ -287,6 +287,8 @@ mod tests {
         taken(&all, &range("1.0.x"), Some("1.0.0"));
         taken(&all, &range("^2"), None);
         taken(&all, &range("^2.0.0-rc.0"), Some("2.0.0-rc.1"));
+        taken(&all, &range("^v1.2"), Some("1.10.0"));
+        taken(&all, &range("^3.0.0-next.1"), None);
         taken(&all, &NpmSelector::None, Some("1.1.0"));
         taken(&all, &NpmSelector::Tag("next".to_owned()), Some("2.0.0-rc.1"));
         taken(&all, &NpmSelector::Tag("gone".to_owned()), None);
