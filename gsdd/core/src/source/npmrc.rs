@@ -362,9 +362,7 @@ fn pairs(file: &[u8]) -> Vec<(String, String)> {
 
 fn unquoted(text: &str) -> String {
     for quote in ['"', '\''] {
-        if text.len() > 1
-            && let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
-        {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
             return inner.to_owned();
         }
     }
@@ -387,16 +385,14 @@ fn unquoted(text: &str) -> String {
 fn filled(text: &str, env: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, after) = rest.split_at(at);
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, tail)) = after.split_once('}') else { break };
         out.push_str(before);
-        let Some(end) = after.find('}') else { break };
-        let name = &after[2..end];
         match name.strip_suffix('?') {
             Some(optional) => out.push_str(&env(optional).unwrap_or_default()),
             None => out.push_str(&env(name)?),
         }
-        rest = &after[end + 1..];
+        rest = tail;
     }
     out.push_str(rest);
     Some(out)

@@ -31,7 +31,9 @@ fn registries_are_found_by_scope() {
 fn secrets_of_each_form_are_read() {
     let settings = read(
         "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n\
-        //f.example/:_authToken=a\\;b\\#c\\\\d\\e ; why\n//g.example/:_auth=\n//h.example/:_authToken=\n",
+        //f.example/:_authToken=a\\;b\\#c\\\\d\\e ; why\n//g.example/:_auth=\n//h.example/:_authToken=\n\
+        //i.example/:_authToken=${NPM_TOKEN}-${NPM_TOKEN?}-${NPM\n//j.example/:_authToken=t\n//j.example/:username=u\n//j.example/:_password=cA==\n\
+        # a comment\n[section]\n//k.example/:_authToken=t\n",
         "",
     );
     for (url, expected) in [
@@ -43,6 +45,9 @@ fn secrets_of_each_form_are_read() {
         ("https://f.example/x", Some("Bearer a;b#c\\d\\e")),
         ("https://g.example/x", None),
         ("https://h.example/x", None),
+        ("https://i.example/x", Some("Bearer s3cret-s3cret-${NPM")),
+        ("https://j.example/x", Some("Bearer t")),
+        ("https://k.example/x", None),
     ] {
         sent(&settings, "x", url, expected);
     }
@@ -132,6 +137,8 @@ fn t65_t97_a_project_sets_nothing_but_registries() {
         "registry=http://registry.npmjs.org/",
         "registry=https://u:p@registry.npmjs.org/",
         "registry=https://registry.npmjs.org/../x",
+        "registry=https://registry.npmjs.org/..",
+        "registry=https://registry.npmjs.org/?x=1",
         "@a:registry=https://registry.npmjs.org.evil.example/",
     ] {
         let settings = read("", line);
@@ -151,6 +158,10 @@ fn t69_what_would_weaken_the_transport_is_not_followed() {
     assert_eq!(settings.registry_of("x").as_str(), PUBLIC_REGISTRY);
     sent(&settings, "x", "https://registry.npmjs.org/x", None);
     assert!(read("strict-ssl=true", "").warnings.is_empty());
+    let settings =
+        read("\u{feff}cafile=/etc/corp.pem\n//h.example/:certfile=/c\n//h.example/:keyfile=/k\n", "");
+    assert_eq!((settings.cafile.as_deref(), settings.warnings.len()), (Some("/etc/corp.pem"), 2));
+    assert_eq!(read("cafile=", "").cafile, None);
 }
 
 #[test]
