@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::source::Pin;
+use crate::source::index::check_config;
 
 const HOST: HostVersion = HostVersion::new(1, 10, 0);
 
@@ -158,6 +159,7 @@ fn samples() -> Vec<(Value, bool)> {
         entry(&json!({"title": 1}), &[]),
         entry(&json!({"publisher": "Acme"}), &[]),
         entry(&json!({"publisher": {"key": "x"}}), &[]),
+        entry(&json!({"publisher": {"name": 1}}), &[]),
         entry(&json!({"publisher": {"key": format!("RWx{}", "x".repeat(53))}}), &[]),
         entry(&json!({"compatVersions": {"1.0.0": 1}}), &[]),
         entry(&json!({"compatVersions": []}), &[]),
@@ -192,6 +194,40 @@ fn what_is_written_reads_back() {
         {
             assert_eq!(written.pointer(member), document.pointer(member), "{member} of {document}");
         }
+    }
+}
+
+#[test]
+fn a_version_that_is_made_reads_back() {
+    let archive = Origin::Archive(RelPath::parse("archives/acme.tgz").unwrap());
+    let content_hash = ContentHash::parse(&hash()).unwrap();
+    let made =
+        |version: &str| Version::new(version, archive.clone(), Some(Pin::of(b"x")), content_hash.clone());
+    assert_eq!(made("1.0"), None);
+    let version = made("1.0.0").unwrap().for_gsd(Some(">=1.6"));
+    assert_eq!(super::version(&version.to_json()), Ok(version));
+}
+
+#[test]
+fn a_version_counts_once_and_so_many_do() {
+    let twice = read(&entry(&json!({}), &[row("1.0.0", &json!({})), row("1.0.0", &json!({"yanked": true}))]));
+    assert_eq!((twice.versions.len(), twice.objections.len()), (1, 1));
+    assert_eq!(twice.versions[0].yanked, None, "the first one stands");
+    // One objection for each that is none, and one more for what is left out.
+    for (rows, objections) in [(4096, 4096), (4097, 4097), (4098, 4097)] {
+        assert_eq!(read(&entry(&json!({}), &vec![Value::Null; rows])).objections.len(), objections, "{rows}");
+    }
+}
+
+#[test]
+fn a_folder_is_an_index_by_its_config() {
+    for (text, told) in [
+        ("{\"format\":1,\"title\":\"t\"}", Ok(())),
+        ("{\"format\":2}", Err(EntryProblem::OtherFormat)),
+        ("{}", Err(EntryProblem::NotAnIndex)),
+        ("", Err(EntryProblem::NotJson)),
+    ] {
+        assert_eq!(check_config(text.as_bytes()), told, "{text}");
     }
 }
 
