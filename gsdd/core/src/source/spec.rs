@@ -341,8 +341,14 @@ mod tests {
             refused(&format!("{before}{}{after}", "n".repeat(most + 1)), SpecRefusalKind::OciReference);
         }
         refused("oci://u:p@h.example/cap:v1", SpecRefusalKind::Credentials);
-        let spec = SourceSpec::parse("oci://[::1]:5000/cap:v1").unwrap();
-        assert_eq!(spec.host(), Some("[::1]"));
+        for (raw, host) in [
+            ("oci://[::1]:5000/cap:v1", "[::1]"),
+            ("oci://[::1]/cap:v1", "[::1]"),
+            ("oci://h.example:5000/cap:v1", "h.example"),
+            ("oci://h.example/cap:v1", "h.example"),
+        ] {
+            assert_eq!(SourceSpec::parse(raw).unwrap().host(), Some(host));
+        }
     }
 
     #[test]
