@@ -33,7 +33,7 @@ fn secrets_of_each_form_are_read() {
         "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n\
         //f.example/:_authToken=a\\;b\\#c\\\\d\\e ; why\n//g.example/:_auth=\n//h.example/:_authToken=\n\
         //i.example/:_authToken=${NPM_TOKEN}-${NPM_TOKEN?}-${NPM\n//j.example/:_authToken=t\n//j.example/:username=u\n//j.example/:_password=cA==\n\
-        # a comment\n[section]\n//k.example/:_authToken=t\n",
+        # a=comment\n\ntag=[x]\n//l.example/:_authToken=t\n[section]\n//k.example/:_authToken=t\n",
         "",
     );
     for (url, expected) in [
@@ -48,6 +48,7 @@ fn secrets_of_each_form_are_read() {
         ("https://i.example/x", Some("Bearer s3cret-s3cret-${NPM")),
         ("https://j.example/x", Some("Bearer t")),
         ("https://k.example/x", None),
+        ("https://l.example/x", Some("Bearer t")),
     ] {
         sent(&settings, "x", url, expected);
     }
@@ -105,6 +106,10 @@ fn t97_a_project_cannot_move_a_private_scope_to_the_public_registry() {
         assert_eq!(settings.registry_of("@acme/x").as_str(), "https://npm.corp.example/", "{user}");
         assert!(!settings.warnings.is_empty());
     }
+    // Nor to another one that the person knows.
+    let user = "registry=https://npm.corp.example/\n//forge.example/:_authToken=t";
+    let settings = read(user, "registry=https://forge.example/");
+    assert_eq!(settings.registry_of("x").as_str(), "https://npm.corp.example/");
     // Nor to the neighbour on a host of many.
     let user = "//forge.example/projects/1/npm/:_authToken=t";
     let settings = read(user, "@acme:registry=https://forge.example/projects/2/npm/");
