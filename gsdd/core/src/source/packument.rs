@@ -295,6 +295,9 @@ mod tests {
         taken(&all, &NpmSelector::Exact("1.2.0".to_owned()), Some("1.2.0"));
         taken(&all, &NpmSelector::Exact("1.2.0+build".to_owned()), Some("1.2.0"));
         taken(&all, &NpmSelector::Exact("3.0.0".to_owned()), None);
+        let choice = all.choose(&NpmSelector::None, |_| true);
+        let verdicts: Vec<&str> = choice.considered.iter().map(|row| row.verdict.name()).collect();
+        assert_eq!(verdicts, ["prerelease", "not-selected", "not-selected", "taken", "lower"]);
         let only = plain("1.0.0-rc.1", &["1.0.0-rc.1"]);
         taken(&only, &range("*"), Some("1.0.0-rc.1"));
         taken(&only, &NpmSelector::None, Some("1.0.0-rc.1"));
