@@ -192,6 +192,10 @@ mod tests {
 
     #[test]
     fn t95_t96_only_registry_packages() {
+        assert_eq!(package("").unwrap_err().kind, SpecRefusalKind::NpmEmpty);
+        for raw in ["a b", "a;b", "$(id)", "a\\b"] {
+            assert_eq!(package(raw).unwrap_err().kind, SpecRefusalKind::NpmUnsafeCharacters, "{raw}");
+        }
         for raw in [
             "../evil",
             "/abs",

@@ -260,6 +260,7 @@ mod tests {
         recorded("npm:@o/p@^1", "npm:@o/p@^1");
         recorded("my-cap@1.0.0", "my-cap@1.0.0");
         recorded("@o/my-cap@corp@1.0.0", "@o/my-cap@corp@1.0.0");
+        recorded("oci://h.example/o-rg/c_a.p1:v1.0_x-y", "oci://h.example/o-rg/c_a.p1:v1.0_x-y");
         let digest = format!("oci://ghcr.example:5000/o/cap:v1@sha256:{}", "0".repeat(64));
         recorded(&digest, &digest);
     }

@@ -145,6 +145,7 @@ mod tests {
         let url = SourceUrl::parse("SSH://git@Host.example:2222/org/r.git").unwrap();
         assert_eq!((url.scheme.as_str(), url.user.as_deref()), ("ssh", Some("git")));
         assert_eq!((url.host(), url.port, url.path.as_str()), ("host.example", Some(2222), "/org/r.git"));
+        assert_eq!(SourceUrl::parse("ssh://_g.i-t@h.example/r").unwrap().user.as_deref(), Some("_g.i-t"));
         let url = SourceUrl::parse("https://[2001:DB8::1]/c.tgz?x=1").unwrap();
         assert_eq!((url.host(), url.query.as_deref()), ("[2001:db8::1]", Some("x=1")));
         assert_eq!(format!("{url:?}"), "SourceUrl(https://[2001:db8::1]/c.tgz)", "a query may carry a token");
