@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::source::Pin;
-use crate::source::index::check_config;
+use crate::source::index::{MAX_CONFIG_BYTES, check_config};
 
 const HOST: HostVersion = HostVersion::new(1, 10, 0);
 
@@ -229,6 +229,7 @@ fn a_folder_is_an_index_by_its_config() {
     ] {
         assert_eq!(check_config(text.as_bytes()), told, "{text}");
     }
+    assert_eq!(MAX_CONFIG_BYTES, 65_536);
 }
 
 #[test]
