@@ -53,19 +53,6 @@ pub enum PolicyBlock {
     Malformed(&'static str),
 }
 
-impl PolicyBlock {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::LocalOnly => "lockdown",
-            Self::HostNotListed => "host-not-listed",
-            Self::NpmNotListed => "npm-not-listed",
-            Self::Malformed(_) => "malformed-policy",
-        }
-    }
-}
-
 impl KnownRegistries {
     /// Reads the value of the key; absent and `null` say nothing.
     #[must_use]
