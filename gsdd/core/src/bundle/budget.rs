@@ -120,6 +120,7 @@ mod tests {
         let (staging, hashing) = (Budget::staging(MAX_BYTES), Budget::hashing(MAX_BYTES));
         assert_eq!((staging.max_bytes, hashing.max_bytes), (16_777_216, 16_777_216));
         assert_eq!((staging.max_entries, hashing.max_entries), (10_000, 100_000));
+        assert_eq!(MOST_BYTES, 1_073_741_824, "what docs/reference/config.md offers");
         let names = [BudgetExceeded::Entries { max: 1 }.name(), BudgetExceeded::Bytes { max: 1 }.name()];
         assert_eq!(names, ["too-many-entries", "too-large"]);
     }

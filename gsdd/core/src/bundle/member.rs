@@ -97,30 +97,6 @@ pub enum MemberRefusal {
     TooLong,
 }
 
-impl MemberRefusal {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Root => "root",
-            Self::NotUtf8 => "not-utf8",
-            Self::Control => "control",
-            Self::Invisible => "invisible",
-            Self::Backslash => "backslash",
-            Self::Colon => "colon",
-            Self::Absolute => "absolute",
-            Self::Parent => "parent",
-            Self::Current => "current",
-            Self::TrailingDotOrSpace => "trailing-dot-or-space",
-            Self::DeviceName => "device-name",
-            Self::VersionControl => "version-control",
-            Self::NotComposed => "not-composed",
-            Self::TooLong => "too-long",
-        }
-    }
-}
-
 /// Proves a member name. A leading `./` and one trailing `/` are dropped: archivers write them.
 ///
 /// # Errors

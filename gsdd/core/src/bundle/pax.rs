@@ -91,6 +91,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::bundle::member::MAX_PATH_BYTES;
 
     fn record(key: &str, value: &str) -> Vec<u8> {
         let content = key.len() + value.len() + 3;
@@ -109,6 +110,13 @@ mod tests {
         bytes.extend([0; 100]);
         let records = read_pax(&bytes, false).unwrap();
         assert_eq!((records.path, records.size), (Some(&b"a=b\nc"[..]), Some(12)));
+    }
+
+    #[test]
+    fn the_bound_has_room_for_the_longest_name_and_its_attributes() {
+        let attribute = "x".repeat(255);
+        let bytes = [record("path", &"n".repeat(MAX_PATH_BYTES)), record("SCHILY.xattr.user.x", &attribute)];
+        assert!(bytes.concat().len() as u64 <= MAX_EXTENSION_BYTES);
     }
 
     #[test]

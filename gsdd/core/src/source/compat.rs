@@ -30,17 +30,6 @@ pub enum EngineVerdict {
     },
 }
 
-impl EngineVerdict {
-    /// Whether the bundle may be installed as it is.
-    #[must_use]
-    pub fn is_compatible(&self) -> bool {
-        match self {
-            Self::Unconstrained | Self::Satisfied { .. } => true,
-            Self::Incompatible { .. } => false,
-        }
-    }
-}
-
 /// Decides over a manifest of any shape; `satisfies` says whether the host satisfies a range, and answers no for
 /// what is not a range.
 pub fn judge_engines(manifest: &Value, satisfies: impl Fn(&str) -> bool) -> EngineVerdict {

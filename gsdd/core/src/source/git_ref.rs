@@ -79,18 +79,16 @@ pub fn is_commit_id(raw: &str) -> bool {
 
 /// A name by git's own rules for refs, without the characters that make a revision expression.
 fn ref_name(raw: &str) -> Result<String, SpecRefusal> {
-    let expression = raw.is_empty()
-        || raw == "@"
+    let expression = matches!(raw, "@" | "HEAD")
         || raw.len() > 255
         || raw.contains("..")
-        || raw.contains("@{")
         || raw.ends_with('.')
         || raw.contains(['~', '^', ':', '?', '*', '[', '{'])
         || raw.chars().any(crate::text::is_hostile)
         || raw.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.ends_with(".lock"));
     if raw.starts_with('-') {
         Err(SpecRefusalKind::GitRefUnsafe.refusal())
-    } else if expression || raw == "HEAD" {
+    } else if expression {
         Err(SpecRefusalKind::GitRefExpression.refusal())
     } else {
         Ok(raw.to_owned())
@@ -129,15 +127,35 @@ mod tests {
 
     #[test]
     fn t84_revision_expressions_are_not_refs() {
-        for raw in
-            ["a..b", "HEAD~1", "@{u}", ":/fix", "HEAD", "@", "a^", "x.lock", "/x", "x/", "tag:", "HEAD:x"]
-        {
+        let long = "n".repeat(256);
+        for raw in [
+            "a..b",
+            "HEAD~1",
+            "@{u}",
+            ":/fix",
+            "HEAD",
+            "@",
+            "a^",
+            "x.lock",
+            "/x",
+            "x/",
+            "tag:",
+            "HEAD:x",
+            "tag:a:b",
+            "v1.",
+            ".x",
+            "a/.x",
+            "a\u{202e}b",
+            &long,
+        ] {
             assert_eq!(GitRef::parse(raw).unwrap_err().kind, SpecRefusalKind::GitRefExpression, "{raw}");
         }
+        assert!(GitRef::parse(&long[1..]).is_ok(), "a name has at most 255 bytes");
     }
 
     #[test]
     fn t87_shortened_commits_are_not_pins() {
+        assert!(GitRef::parse(&"0".repeat(40)).unwrap().is_pinned());
         assert_eq!(GitRef::parse("sha:abc123").unwrap_err().kind, SpecRefusalKind::AbbreviatedCommit);
         assert!(!GitRef::parse("abc123").unwrap().is_pinned());
     }

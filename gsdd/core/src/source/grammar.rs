@@ -68,9 +68,7 @@ fn with_scheme(spec: &str, scheme: &str) -> Result<SourceSpec, SpecRefusal> {
     };
     let parts = SourceUrl::parse(address)?;
     let path = parts.path.to_ascii_lowercase();
-    let names_archive = [".tgz", ".tar.gz", ".tar.zst", ".tar.xz"]
-        .iter()
-        .any(|end| path.ends_with(end) && path.len() > end.len() + 1);
+    let names_archive = [".tgz", ".tar.gz", ".tar.zst", ".tar.xz"].iter().any(|end| path.ends_with(end));
     match fragment {
         Some(_) if names_archive => Err(SpecRefusalKind::TarballFragment.refusal()),
         None if names_archive => Ok(SourceSpec::Tarball { url: address.to_owned(), parts }),

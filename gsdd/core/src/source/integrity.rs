@@ -32,18 +32,6 @@ pub enum PinProblem {
     Malformed,
 }
 
-impl PinProblem {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::UnsupportedAlgorithm => "unsupported-algorithm",
-            Self::Malformed => "malformed",
-        }
-    }
-}
-
 impl Pin {
     /// Reads a pin.
     ///
@@ -94,18 +82,6 @@ pub enum PinRefusal {
     NotForKind(SourceKind),
 }
 
-impl PinRefusal {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(self) -> String {
-        match self {
-            Self::Problem(problem) => problem.name().to_owned(),
-            Self::Mismatch => "mismatch".to_owned(),
-            Self::NotForKind(kind) => format!("rejected-for-{}", kind.name()),
-        }
-    }
-}
-
 /// Checks a pin that goes with a source, before anything is fetched.
 ///
 /// # Errors
@@ -142,18 +118,6 @@ pub fn is_canonical_sha512(raw: &str) -> bool {
     raw.strip_prefix(PREFIX)
         .and_then(|encoded| STANDARD.decode(encoded).ok())
         .is_some_and(|digest| digest.len() == DIGEST_BYTES)
-}
-
-/// Whether a manifest's `integrity` member has the right form. Its value is never a reason to trust anything: a
-/// manifest can't vouch for the archive that carries it (threat T77).
-#[must_use]
-pub fn is_manifest_integrity(value: &serde_json::Value) -> bool {
-    value.as_str().is_some_and(|raw| {
-        raw.strip_prefix(PREFIX).and_then(|encoded| encoded.strip_suffix("==")).is_some_and(|encoded| {
-            encoded.len() == 86
-                && encoded.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
-        })
-    })
 }
 
 #[cfg(test)]

@@ -160,6 +160,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_host_is_not_listed() {
+        for raw in [
+            "",
+            ":443",
+            "a:",
+            "a:+1",
+            "a:65536",
+            "a:1:2",
+            "[::1",
+            "[::1]x",
+            "[::1]:",
+            "[x]",
+            ".a",
+            "-a",
+            "a..b",
+            "a b",
+            "a/b",
+            "0x7f.1",
+            "*.a.example",
+        ] {
+            assert_eq!(PrivateHost::parse(raw), None, "{raw}");
+        }
+        let long = "n".repeat(254);
+        assert!(PrivateHost::parse(&long).is_none() && PrivateHost::parse(&long[1..]).is_some());
+    }
+
+    #[test]
     fn t68_ports_other_than_443_are_refused() {
         let policy = NetworkPolicy::default();
         assert_eq!(policy.judge_host("forge.example", 443), Ok(()));

@@ -50,17 +50,28 @@ impl NpmSelector {
     }
 }
 
-/// Reads a range of the forms that a spec may have.
-pub(super) fn npm_range(raw: &str) -> Option<VersionReq> {
-    let bare = raw.strip_prefix('v').unwrap_or(raw);
-    let has_operator = bare.starts_with(['^', '~', '*', 'x', 'X']);
-    let is_wild = bare.contains(['x', 'X', '*']);
-    let text = match bare.split('.').count() {
-        _ if has_operator || is_wild => bare.replace(['X', 'x'], "*"),
-        3 => format!("={bare}"),
-        _ => format!("~{bare}"),
-    };
-    VersionReq::parse(&text).ok()
+/// Reads a range of the forms that a spec may have: at most one operator, up to three numbers or wildcards, and after
+/// three a prerelease or build.
+fn npm_range(raw: &str) -> Option<VersionReq> {
+    let core = raw.trim_start_matches(['^', '~']);
+    let operator = &raw[..raw.len() - core.len()];
+    let core = core.strip_prefix('v').unwrap_or(core);
+    let (numbers, suffix) = core.split_at(core.find(['-', '+']).unwrap_or(core.len()));
+    let is_wild = |part: &&str| matches!(*part, "x" | "X" | "*");
+    let parts: Vec<&str> = numbers.split('.').collect();
+    let are_read = parts.iter().all(|part| is_wild(part) || part.bytes().all(|b| b.is_ascii_digit()));
+    if !are_read || operator.len() > 1 || parts.len() > 3 || (parts.len() < 3 && !suffix.is_empty()) {
+        return None;
+    }
+    // Nothing counts that follows a wildcard.
+    let given: Vec<&str> = parts.into_iter().take_while(|part| !is_wild(part)).collect();
+    let (usual, suffix) = if given.len() == 3 { ("=", suffix) } else { ("~", "") };
+    let operator = if operator.is_empty() { usual } else { operator };
+    if given.is_empty() {
+        Some(VersionReq::STAR)
+    } else {
+        VersionReq::parse(&format!("{operator}{}{suffix}", given.join("."))).ok()
+    }
 }
 
 /// Reads what follows `npm:`.
@@ -109,19 +120,7 @@ pub(super) fn read_selector(raw: &str) -> Option<NpmSelector> {
     if Version::parse(raw).is_ok() {
         return Some(NpmSelector::Exact(raw.to_owned()));
     }
-    let core = raw.trim_start_matches(['^', '~']);
-    let core = core.strip_prefix('v').unwrap_or(core);
-    let has_range_shape = raw.len() - core.len() <= 2
-        && !core.is_empty()
-        && core.split(['-', '+']).next().is_some_and(|numbers| {
-            let parts: Vec<&str> = numbers.split('.').collect();
-            parts.len() <= 3
-                && parts.iter().all(|part| {
-                    matches!(*part, "x" | "X" | "*")
-                        || (!part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
-                })
-        });
-    if has_range_shape {
+    if npm_range(raw).is_some() {
         return Some(NpmSelector::Range(raw.to_owned()));
     }
     let is_tag =
@@ -155,11 +154,21 @@ mod tests {
             ("*", "7.0.0", "8.0.0-rc.1"),
             ("^1.2.3-rc.1", "1.2.3-rc.2", "1.2.4-rc.1"),
             ("^1.2.3-rc.1", "1.9.0", "2.0.0"),
+            ("^1.2.3-next.1", "1.2.3-next.2", "2.0.0"),
+            ("v1.2.3-next.1", "1.2.3-next.1", "1.2.3"),
+            ("^v1.2", "1.9.0", "2.0.0"),
+            ("^1.x", "1.9.0", "2.0.0"),
+            ("~1.2.x", "1.2.9", "1.3.0"),
+            ("1.x.3", "1.0.0", "2.0.0"),
+            ("x.1", "7.0.0", "8.0.0-rc.1"),
+            ("latest", "1.0.0", "latest"),
+            ("1.2.3", "1.2.3", "1.2.4"),
         ] {
             let selector = read_selector(range).unwrap();
             assert!(selector.admits(inside), "{range} {inside}");
             assert!(!selector.admits(outside), "{range} {outside}");
         }
+        assert!(NpmSelector::None.admits("1.0.0") && !NpmSelector::Tag("next".to_owned()).admits("1.0.0"));
     }
 
     #[test]
@@ -173,6 +182,8 @@ mod tests {
             ("pkg@1.x", NpmSelector::Range("1.x".to_owned())),
             ("pkg@*", NpmSelector::Range("*".to_owned())),
             ("pkg@v1.2.3", NpmSelector::Range("v1.2.3".to_owned())),
+            ("pkg@v1-beta", NpmSelector::Tag("v1-beta".to_owned())),
+            (&"n".repeat(214), NpmSelector::None),
             ("@s/c-9.9.9@latest", NpmSelector::Tag("latest".to_owned())),
         ] {
             assert_eq!(package(raw).unwrap().1, expected, "{raw}");
@@ -181,6 +192,10 @@ mod tests {
 
     #[test]
     fn t95_t96_only_registry_packages() {
+        assert_eq!(package("").unwrap_err().kind, SpecRefusalKind::NpmEmpty);
+        for raw in ["a b", "a;b", "$(id)", "a\\b"] {
+            assert_eq!(package(raw).unwrap_err().kind, SpecRefusalKind::NpmUnsafeCharacters, "{raw}");
+        }
         for raw in [
             "../evil",
             "/abs",
@@ -194,7 +209,20 @@ mod tests {
             "@/p",
             ".hidden",
             "pkg@",
-            "pkg@^^^1",
+            "pkg@^^1",
+            "pkg@~^1",
+            "pkg@^^x",
+            "pkg@^",
+            "pkg@01.2",
+            "pkg@^1.2-rc",
+            "pkg@1.2.3.4",
+            "pkg@*.*.*.*",
+            "pkg@1..2",
+            "pkg@*1",
+            "pkg@99999999999999999999",
+            "node_modules",
+            "@o/favicon.ico",
+            &"n".repeat(215),
             "user/repo",
             "pkg@a/b",
         ] {

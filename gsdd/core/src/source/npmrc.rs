@@ -12,7 +12,6 @@
 //! Source: decision D-15, threats T65, T69, T70, T97, T185.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -43,7 +42,7 @@ pub struct NpmSettings {
 }
 
 /// Base URL of a registry; always https, always with a slash at its end.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryUrl {
     text: String,
     parts: SourceUrl,
@@ -96,12 +95,6 @@ impl RegistryUrl {
 
     fn place(&self) -> Place {
         Place::of(&self.parts)
-    }
-}
-
-impl fmt::Debug for RegistryUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RegistryUrl({})", shown(&self.text))
     }
 }
 
@@ -344,14 +337,12 @@ fn pairs(file: &[u8]) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for line in file.split(|byte| *byte == b'\n').filter_map(|line| std::str::from_utf8(line).ok()) {
         let line = line.trim();
-        if line.is_empty() || line.starts_with([';', '#']) {
-            continue;
-        }
         // What follows a section belongs to the section, which npm does not look into.
         if line.starts_with('[') && line.ends_with(']') {
             break;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        // The key of a comment is empty.
         let (key, value) = (unquoted(key.trim()), unquoted(value.trim()));
         if !key.is_empty() && !key.ends_with("[]") && pairs.len() < MAX_SETTINGS {
             pairs.push((key, value));
@@ -362,9 +353,7 @@ fn pairs(file: &[u8]) -> Vec<(String, String)> {
 
 fn unquoted(text: &str) -> String {
     for quote in ['"', '\''] {
-        if text.len() > 1
-            && let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote))
-        {
+        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
             return inner.to_owned();
         }
     }
@@ -387,16 +376,14 @@ fn unquoted(text: &str) -> String {
 fn filled(text: &str, env: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, after) = rest.split_at(at);
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, tail)) = after.split_once('}') else { break };
         out.push_str(before);
-        let Some(end) = after.find('}') else { break };
-        let name = &after[2..end];
         match name.strip_suffix('?') {
             Some(optional) => out.push_str(&env(optional).unwrap_or_default()),
             None => out.push_str(&env(name)?),
         }
-        rest = &after[end + 1..];
+        rest = tail;
     }
     out.push_str(rest);
     Some(out)

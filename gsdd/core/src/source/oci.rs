@@ -191,6 +191,8 @@ mod tests {
         assert_eq!(with("digest", json!("../../x")), Err(ManifestProblem::Digest));
         assert_eq!(with("size", json!(-1)), Err(ManifestProblem::Malformed));
         assert_eq!(with("urls", json!(["https://evil.example/x"])), Err(ManifestProblem::Foreign));
+        let foreign = json!("application/vnd.docker.image.rootfs.foreign.diff.tar.gzip");
+        assert_eq!(with("mediaType", foreign), Err(ManifestProblem::Foreign));
         let two = json!({"schemaVersion": 2, "layers": [layer, layer]});
         assert_eq!(
             (of(&two), of(&json!({"schemaVersion": 2}))),
@@ -200,6 +202,12 @@ mod tests {
         for other in [json!({"schemaVersion": 1, "layers": [layer]}), json!([]), json!({"layers": [layer]})] {
             assert_eq!(of(&other), Err(ManifestProblem::Malformed));
         }
+    }
+
+    /// Source: OCI distribution specification 1.1, "Pushing manifests": at least 4 megabytes.
+    #[test]
+    fn manifests_of_four_megabytes_are_read() {
+        assert_eq!(MAX_MANIFEST, 4_194_304);
     }
 
     #[test]

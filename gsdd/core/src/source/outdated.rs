@@ -239,9 +239,46 @@ mod tests {
 
     #[test]
     fn rows_compare_cores() {
-        let found = |version: &str| from_version(Some(version));
-        assert_eq!(freshness(&found("1.10.0"), "1.9.0"), Freshness::Outdated);
-        assert_eq!(freshness(&found("1.9.0-rc.1"), "1.9.0"), Freshness::Current);
-        assert_eq!(freshness(&from_version(None), "1.9.0"), Freshness::Unknown);
+        for (peek, word) in [
+            (from_version(Some("1.10.0")), "outdated"),
+            (from_version(Some("1.9.0-rc.1")), "current"),
+            (from_version(Some("")), "unknown"),
+            (from_version(None), "unknown"),
+            (Peek::of(PeekStatus::Pinned), "pinned"),
+            (Peek::of(PeekStatus::Manual), "manual"),
+        ] {
+            assert_eq!(freshness(&peek, "1.9.0").name(), word, "{peek:?}");
+        }
+    }
+
+    #[test]
+    fn a_registry_is_asked_unless_one_version_is_named() {
+        let asked = |selector: Option<&str>| PeekPlan::Registry {
+            name: "cap".to_owned(),
+            registry: Some("corp".to_owned()),
+            selector: selector.map(str::to_owned),
+        };
+        let pinned = Peek { status: PeekStatus::Pinned, version: Some("1.0.0".to_owned()) };
+        for (recorded, plan) in [
+            ("cap@corp", asked(None)),
+            ("cap@corp@1.x", asked(Some("1.x"))),
+            ("cap@corp@1.0.0", PeekPlan::Answered(pinned)),
+        ] {
+            assert_eq!(plan_peek(recorded), plan, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn the_tag_of_a_release_is_found() {
+        let refs = "a\trefs/tags/v1.0.0\nb\trefs/tags/v1.0.0^{}\nc\trefs/tags/2.0.0\nd\trefs/heads/3.0.0\ne\trefs/tags/next\n";
+        for (version, tag) in [
+            ("1.0.0", Some("v1.0.0")),
+            ("v1.0.0", Some("v1.0.0")),
+            ("2.0.0", Some("2.0.0")),
+            ("3.0.0", None),
+            ("next", None),
+        ] {
+            assert_eq!(tag_of(refs, version), tag, "{version}");
+        }
     }
 }

@@ -287,12 +287,17 @@ mod tests {
         taken(&all, &range("1.0.x"), Some("1.0.0"));
         taken(&all, &range("^2"), None);
         taken(&all, &range("^2.0.0-rc.0"), Some("2.0.0-rc.1"));
+        taken(&all, &range("^v1.2"), Some("1.10.0"));
+        taken(&all, &range("^3.0.0-next.1"), None);
         taken(&all, &NpmSelector::None, Some("1.1.0"));
         taken(&all, &NpmSelector::Tag("next".to_owned()), Some("2.0.0-rc.1"));
         taken(&all, &NpmSelector::Tag("gone".to_owned()), None);
         taken(&all, &NpmSelector::Exact("1.2.0".to_owned()), Some("1.2.0"));
         taken(&all, &NpmSelector::Exact("1.2.0+build".to_owned()), Some("1.2.0"));
         taken(&all, &NpmSelector::Exact("3.0.0".to_owned()), None);
+        let choice = all.choose(&NpmSelector::None, |_| true);
+        let verdicts: Vec<&str> = choice.considered.iter().map(|row| row.verdict.name()).collect();
+        assert_eq!(verdicts, ["prerelease", "not-selected", "not-selected", "taken", "lower"]);
         let only = plain("1.0.0-rc.1", &["1.0.0-rc.1"]);
         taken(&only, &range("*"), Some("1.0.0-rc.1"));
         taken(&only, &NpmSelector::None, Some("1.0.0-rc.1"));
@@ -318,6 +323,7 @@ mod tests {
         let all = packument("2.0.0", &[("1.0.0", json!({})), ("1.5.0", json!({})), ("2.0.0", newer)]);
         taken(&all, &NpmSelector::None, Some("1.5.0"));
         taken(&all, &range("*"), Some("1.5.0"));
+        taken(&all, &NpmSelector::Tag("latest".to_owned()), Some("1.5.0"));
         let choice = all.choose(&NpmSelector::None, |_| false);
         assert_eq!(choice.passed_over_for_gsd(), Some(("2.0.0", ">=9")));
         // Whoever names a version gets it, and the gate at install says why it does not run.
@@ -352,6 +358,9 @@ mod tests {
         for text in ["", "[]", "null", "{\"versions\":[]}", "<html>"] {
             assert_eq!(Packument::read(text.as_bytes(), "p"), Err(PackumentProblem::NotAPackage), "{text}");
         }
+        let large = vec![0; 33_554_433];
+        assert_eq!(Packument::read(&large, "p"), Err(PackumentProblem::TooLarge));
+        assert_eq!(Packument::read(&large[1..], "p"), Err(PackumentProblem::NotAPackage));
         assert_eq!(Packument::read(b"{}", "p").map(|read| read.releases.len()), Ok(0));
     }
 

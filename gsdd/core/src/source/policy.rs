@@ -53,19 +53,6 @@ pub enum PolicyBlock {
     Malformed(&'static str),
 }
 
-impl PolicyBlock {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::LocalOnly => "lockdown",
-            Self::HostNotListed => "host-not-listed",
-            Self::NpmNotListed => "npm-not-listed",
-            Self::Malformed(_) => "malformed-policy",
-        }
-    }
-}
-
 impl KnownRegistries {
     /// Reads the value of the key; absent and `null` say nothing.
     #[must_use]
@@ -184,7 +171,14 @@ mod tests {
         for host in ["evilforge.example", "forge.example.evil", "forge.example.", "1.203.0.113.9", "npm"] {
             assert_eq!(policy.judge_host(host), Err(PolicyBlock::HostNotListed), "{host}");
         }
-        assert!(listed(&json!(["113.9"])).judge_host("203.0.113.9").is_err());
+        for (entry, host) in [
+            ("113.9", "203.0.113.9"),
+            ("113.9", "203.0.113.9."),
+            ("0x1", "127.0x1"),
+            (".example", "forge.example"),
+        ] {
+            assert!(listed(&json!([entry])).judge_host(host).is_err(), "{entry} {host}");
+        }
     }
 
     #[test]

@@ -82,35 +82,6 @@ pub enum SpecRefusalKind {
 }
 
 impl SpecRefusalKind {
-    /// Short stable name for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Unclassifiable => "unclassifiable",
-            Self::HostileCharacter => "hostile-character",
-            Self::NetworkPath => "network-path",
-            Self::WindowsPath => "windows-path",
-            Self::NpmEmpty => "npm-empty",
-            Self::NpmUnsafeCharacters => "npm-unsafe-characters",
-            Self::NpmNotAPackage => "npm-not-a-package",
-            Self::SchemeCase => "scheme-case",
-            Self::UnknownScheme => "unknown-scheme",
-            Self::GitTransport => "git-transport",
-            Self::Plaintext => "plaintext",
-            Self::Credentials => "credentials",
-            Self::Host => "host",
-            Self::DashHost => "dash-host",
-            Self::GitRefUnsafe => "git-ref-unsafe",
-            Self::GitRefExpression => "git-ref-expression",
-            Self::AbbreviatedCommit => "abbreviated-commit",
-            Self::TarballFragment => "tarball-fragment",
-            Self::Subdir => "subdir",
-            Self::RegistryName => "registry-name",
-            Self::OciReference => "oci-reference",
-        }
-    }
-
     /// A refusal with the usual hint of this rule.
     #[must_use]
     pub fn refusal(self) -> SpecRefusal {

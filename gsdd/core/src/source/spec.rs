@@ -256,9 +256,11 @@ mod tests {
         recorded("https://h.example/r.git#tag:v1", "git+https://h.example/r.git#tag:v1");
         recorded("https://h.example/r.git//caps/acme#main", "git+https://h.example/r.git//caps/acme#main");
         recorded("ssh://git@h.example/r", "git+ssh://git@h.example/r");
+        recorded("https://h.example/.tgz", "https://h.example/.tgz");
         recorded("npm:@o/p@^1", "npm:@o/p@^1");
         recorded("my-cap@1.0.0", "my-cap@1.0.0");
         recorded("@o/my-cap@corp@1.0.0", "@o/my-cap@corp@1.0.0");
+        recorded("oci://h.example/o-rg/c_a.p1:v1.0_x-y", "oci://h.example/o-rg/c_a.p1:v1.0_x-y");
         let digest = format!("oci://ghcr.example:5000/o/cap:v1@sha256:{}", "0".repeat(64));
         recorded(&digest, &digest);
     }
@@ -302,29 +304,91 @@ mod tests {
         assert_eq!(spec.to_string(), "https://h.example/cap.tgz?…");
         assert!(!format!("{spec:?}").contains("s3cret"));
         assert!(spec.recorded().ends_with("?token=s3cret"));
+        let plain = "https://h.example/cap.tgz";
+        assert_eq!(SourceSpec::parse(plain).unwrap().to_string(), plain);
+    }
+
+    #[test]
+    fn a_source_has_at_most_4096_bytes() {
+        let longest = format!("./{}", "n".repeat(4094));
+        recorded(&longest, &longest);
+        refused(&format!("{longest}n"), SpecRefusalKind::Unclassifiable);
     }
 
     #[test]
     fn oci_references_are_complete() {
         for raw in [
+            "oci://h.example",
             "oci://h.example/cap",
             "oci://h.example/Cap:v1",
+            "oci://h.example/:v1",
+            "oci://h.example/cap:",
+            "oci://h.example/cap:-v1",
+            "oci://h.example/cap:a/b",
+            "oci://h.example/cap:v1:v2",
             "oci://h.example/cap@sha256:0",
             "oci://h.example/../cap:v1",
         ] {
             refused(raw, SpecRefusalKind::OciReference);
         }
+        for digest in
+            [["sha256:", &"0A".repeat(32)], ["sha256:", &"0g".repeat(32)], ["sha512:", &"00".repeat(32)]]
+        {
+            refused(&format!("oci://h.example/cap@{}", digest.concat()), SpecRefusalKind::OciReference);
+        }
+        for (before, most, after) in [("oci://h.example/", 255, ":v1"), ("oci://h.example/cap:", 128, "")] {
+            let longest = format!("{before}{}{after}", "n".repeat(most));
+            recorded(&longest, &longest);
+            refused(&format!("{before}{}{after}", "n".repeat(most + 1)), SpecRefusalKind::OciReference);
+        }
         refused("oci://u:p@h.example/cap:v1", SpecRefusalKind::Credentials);
-        let spec = SourceSpec::parse("oci://[::1]:5000/cap:v1").unwrap();
-        assert_eq!(spec.host(), Some("[::1]"));
+        for (raw, host) in [
+            ("oci://[::1]:5000/cap:v1", "[::1]"),
+            ("oci://[::1]/cap:v1", "[::1]"),
+            ("oci://h.example:5000/cap:v1", "h.example"),
+            ("oci://h.example/cap:v1", "h.example"),
+        ] {
+            assert_eq!(SourceSpec::parse(raw).unwrap().host(), Some(host));
+        }
     }
 
     #[test]
     fn windows_paths_are_local_on_windows_only() {
-        let spec = SourceSpec::parse_for("C:\\caps\\cap", PathStyle::Windows).unwrap();
-        assert_eq!(spec.kind(), SourceKind::Local);
-        refused("C:\\caps\\cap", SpecRefusalKind::WindowsPath);
-        refused("\\\\srv\\share", SpecRefusalKind::NetworkPath);
+        for (raw, elsewhere) in [
+            ("C:\\caps\\cap", SpecRefusalKind::WindowsPath),
+            ("c:/caps/cap", SpecRefusalKind::WindowsPath),
+            (".\\cap", SpecRefusalKind::Unclassifiable),
+            ("..\\cap", SpecRefusalKind::Unclassifiable),
+        ] {
+            let spec = SourceSpec::parse_for(raw, PathStyle::Windows).unwrap();
+            assert_eq!(spec, SourceSpec::Local { path: raw.to_owned() });
+            refused(raw, elsewhere);
+        }
+        for paths in [PathStyle::Posix, PathStyle::Windows] {
+            assert_eq!(SourceSpec::parse_for("npm:cap", paths).unwrap().kind(), SourceKind::Npm);
+            let share = SourceSpec::parse_for("\\\\srv\\share", paths).unwrap_err();
+            assert_eq!(share.kind, SpecRefusalKind::NetworkPath);
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_which_form_was_meant() {
+        for (raw, hint) in [
+            ("~/cap", "the whole path"),
+            (".", "./ for this folder"),
+            ("..", "../ for the one above"),
+            (".\\cap", "forward slashes"),
+            ("..\\cap", "forward slashes"),
+            ("git@h.example:o/r", "git+ssh://"),
+            ("NPM:cap", "lower case"),
+            ("https://h.example/cap", "ends in .git"),
+            ("git+https://h.example", "after the host"),
+            ("git+https://h.example/", "after the host"),
+            ("git+https://h.example/r?x=1", "after the host"),
+        ] {
+            let refusal = SourceSpec::parse_for(raw, PathStyle::Posix).unwrap_err();
+            assert!(refusal.hint.contains(hint), "{raw}: {}", refusal.hint);
+        }
     }
 
     proptest! {

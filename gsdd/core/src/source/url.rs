@@ -145,8 +145,10 @@ mod tests {
         let url = SourceUrl::parse("SSH://git@Host.example:2222/org/r.git").unwrap();
         assert_eq!((url.scheme.as_str(), url.user.as_deref()), ("ssh", Some("git")));
         assert_eq!((url.host(), url.port, url.path.as_str()), ("host.example", Some(2222), "/org/r.git"));
+        assert_eq!(SourceUrl::parse("ssh://_g.i-t@h.example/r").unwrap().user.as_deref(), Some("_g.i-t"));
         let url = SourceUrl::parse("https://[2001:DB8::1]/c.tgz?x=1").unwrap();
         assert_eq!((url.host(), url.query.as_deref()), ("[2001:db8::1]", Some("x=1")));
+        assert_eq!(format!("{url:?}"), "SourceUrl(https://[2001:db8::1]/c.tgz)", "a query may carry a token");
     }
 
     #[test]
@@ -159,7 +161,26 @@ mod tests {
         refused("https://bücher.example/x", SpecRefusalKind::Host);
         refused("https://h.example%2f.evil/x", SpecRefusalKind::Host);
         refused("https://h.example:99999/x", SpecRefusalKind::Host);
-        refused("https://[::1/x", SpecRefusalKind::Host);
-        refused("https://h.example/a b", SpecRefusalKind::Unclassifiable);
+        refused("ssh://-u@h.example/x", SpecRefusalKind::Credentials);
+        refused("ssh://g;t@h.example/x", SpecRefusalKind::Credentials);
+        for place in [
+            "[::1",
+            "[::1]x",
+            "[x]",
+            ".h.example",
+            "h..example",
+            "h.example:",
+            "h.example:+1",
+            "h.example:1:2",
+        ] {
+            refused(&format!("https://{place}/x"), SpecRefusalKind::Host);
+        }
+        let longest = "n".repeat(253);
+        refused(&format!("https://n{longest}/x"), SpecRefusalKind::Host);
+        assert_eq!(SourceUrl::parse(&format!("https://{longest}/x")).unwrap().host(), longest);
+        for raw in ["https://h.example/a b", "h ttps://h.example/x", "1https://h.example/x", "://h.example/x"]
+        {
+            refused(raw, SpecRefusalKind::Unclassifiable);
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gsdd_core::manifest::assess;
+use gsdd_core::registry::HostContract;
 use gsdd_core::source::compat::{EngineVerdict, judge_engines};
-use gsdd_core::source::integrity::is_manifest_integrity;
-use gsdd_core::source::integrity::judge_pin;
+use gsdd_core::source::integrity::{PinRefusal, judge_pin};
 use gsdd_core::source::outdated::{PeekPlan, PeekStatus, from_git_ref, from_git_tags, from_npm, plan_peek};
 use gsdd_core::source::packument::Packument;
-use gsdd_core::source::policy::{ConfigFile, KnownRegistries};
+use gsdd_core::source::policy::{ConfigFile, KnownRegistries, PolicyBlock};
 use gsdd_core::source::{GitRef, NpmSelector, PathStyle, Pin, SourceSpec};
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ pub(crate) fn spec_parse() -> Suite {
             ),
         };
         let ours = match SourceSpec::parse_for(case["spec"].as_str().unwrap(), PathStyle::Posix) {
-            Err(refusal) => format!("reject {}", refusal.kind.name()),
+            Err(refusal) => format!("reject {}", kebab(&refusal.kind)),
             Ok(spec) => {
                 let again = SourceSpec::parse_for(&spec.recorded(), PathStyle::Posix);
                 assert_eq!(again, Ok(spec.clone()), "{}: what is recorded reads back", case["id"]);
@@ -41,6 +42,18 @@ pub(crate) fn spec_parse() -> Suite {
     })
 }
 
+/// The name of a rule as the vectors write it: `SchemeCase` as `scheme-case`.
+fn kebab(rule: &impl std::fmt::Debug) -> String {
+    let mut name = String::new();
+    for letter in format!("{rule:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
 fn described(kind: &str, target: &str, reference: &str) -> String {
     format!("{kind} {target} {reference}").trim_end().to_owned()
 }
@@ -52,10 +65,10 @@ pub(crate) fn integrity() -> Suite {
         |document, case| {
             let expect = &case["expect"];
             if let Some(valid) = expect["valid"].as_bool() {
-                return Some((
-                    valid.to_string(),
-                    is_manifest_integrity(&case["manifest_integrity"]).to_string(),
-                ));
+                let manifest = json!({"integrity": case["manifest_integrity"]}).to_string();
+                let problems = assess("x", manifest.as_bytes(), &HostContract::builtin()).problems;
+                let objects = problems.iter().any(|one| one.rule.as_str() == "manifest.integrity.sha512");
+                return Some((valid.to_string(), (!objects).to_string()));
             }
             let expected = match expect["rejected"].as_str() {
                 Some(why) => format!("rejected {why}"),
@@ -73,7 +86,9 @@ pub(crate) fn integrity() -> Suite {
             let kind = SourceSpec::parse(spec).unwrap().kind();
             let ours = match judge_pin(kind, case["integrity"].as_str(), artifact.as_deref().map(Pin::of)) {
                 Ok(recorded) => format!("accepted {}", json!(recorded.map(|pin| pin.as_str().to_owned()))),
-                Err(refusal) => format!("rejected {}", refusal.name()),
+                Err(PinRefusal::Problem(problem)) => format!("rejected {}", kebab(&problem)),
+                Err(PinRefusal::Mismatch) => "rejected mismatch".to_owned(),
+                Err(PinRefusal::NotForKind(kind)) => format!("rejected rejected-for-{}", kind.name()),
             };
             Some((expected, ours))
         },
@@ -104,10 +119,12 @@ pub(crate) fn strict_registries_config() -> Suite {
 
 fn verdict(policy: &KnownRegistries, spec: &str, allowed: &str) -> String {
     match SourceSpec::parse_for(spec, PathStyle::Posix) {
-        Err(refusal) => format!("refused:{}", refusal.kind.name()),
+        Err(refusal) => format!("refused:{}", kebab(&refusal.kind)),
         Ok(spec) => match policy.judge(&spec, None) {
             Ok(()) => allowed.to_owned(),
-            Err(block) => format!("blocked:{}", block.name()),
+            Err(PolicyBlock::LocalOnly) => "blocked:lockdown".to_owned(),
+            Err(PolicyBlock::Malformed(_)) => "blocked:malformed-policy".to_owned(),
+            Err(block) => format!("blocked:{}", kebab(&block)),
         },
     }
 }
@@ -130,7 +147,8 @@ pub(crate) fn compat_versions() -> Suite {
                 (downgrade_to.as_ref().map(|_| "compatVersions"), Some(range), downgrade_to.as_ref())
             }
         };
-        let ours = format!("{} {} {} {}", verdict.is_compatible(), json!(by), json!(range), json!(downgrade));
+        let compatible = !matches!(verdict, EngineVerdict::Incompatible { .. });
+        let ours = format!("{compatible} {} {} {}", json!(by), json!(range), json!(downgrade));
         Some((expected, ours))
     })
 }

@@ -68,6 +68,8 @@ mod tests {
         {
             assert_eq!(path(raw), None, "{raw}");
         }
+        let longest = "n".repeat(200);
+        assert!(path(&longest).is_some() && path(&format!("{longest}n")).is_none());
     }
 
     #[test]

@@ -55,14 +55,13 @@ impl RegistryPlace {
             Ok(spec @ SourceSpec::Git { .. }) => return Ok(Self::Repository(spec)),
             Ok(SourceSpec::Local { path }) if path.starts_with('.') => return Err(PlaceProblem::Relative),
             Ok(SourceSpec::Local { path }) => return Ok(Self::Folder(path)),
-            Ok(SourceSpec::Tarball { .. }) => return Err(PlaceProblem::OtherKind),
             Ok(_) => return Err(PlaceProblem::OtherKind),
             // A plain https URL is no source, and is a folder here.
             Err(_) if text.starts_with("https://") => {}
             Err(refusal) => return Err(refusal.into()),
         }
         let parts = SourceUrl::parse(text)?;
-        if parts.query.is_some() || parts.path.contains("..") || text.contains('#') {
+        if parts.query.is_some() || parts.path.contains("..") {
             return Err(PlaceProblem::OtherKind);
         }
         let slash = if text.ends_with('/') { "" } else { "/" };
@@ -117,6 +116,7 @@ mod tests {
         assert!(matches!(place("https://h.example/index.git#branch:main"), RegistryPlace::Repository(_)));
         assert!(matches!(place("git+ssh://git@h.example/index//sub"), RegistryPlace::Repository(_)));
         assert_eq!(place("/srv/caps").host(), None);
+        assert_eq!(format!("{:?}", place("/srv/caps")), "RegistryPlace(/srv/caps)");
     }
 
     #[test]
@@ -128,6 +128,7 @@ mod tests {
             "http://h.example/",
             "https://u:p@h.example/",
             "https://h.example/?t=1",
+            "https://h.example/#x",
             "npm:x",
             "https://h.example/../x",
             "https://h.example/x.tgz",
@@ -144,5 +145,7 @@ mod tests {
     fn registries_have_plain_names() {
         assert!(["corp", "Corp-2", "a_b"].into_iter().all(is_registry_name));
         assert!(!["", "1corp", "a.b", "a b", "-a", "constructor"].into_iter().any(is_registry_name));
+        let longest = "n".repeat(64);
+        assert!(is_registry_name(&longest) && !is_registry_name(&format!("{longest}n")));
     }
 }

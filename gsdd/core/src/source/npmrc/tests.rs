@@ -30,7 +30,10 @@ fn registries_are_found_by_scope() {
 #[test]
 fn secrets_of_each_form_are_read() {
     let settings = read(
-        "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n",
+        "; a comment\n//a.example/:_authToken=${NPM_TOKEN}\n//b.example/:_auth=dTpw\n//c.example/:username=u\n//c.example/:_password=cA==\n//d.example/:_authToken='q=1#2'\n\
+        //f.example/:_authToken=a\\;b\\#c\\\\d\\e ; why\n//g.example/:_auth=\n//h.example/:_authToken=\n\
+        //i.example/:_authToken=${NPM_TOKEN}-${NPM_TOKEN?}-${NPM\n//j.example/:_authToken=t\n//j.example/:username=u\n//j.example/:_password=cA==\n\
+        # a=comment\n\ntag=[x]\n//l.example/:_authToken=t\n[section]\n//k.example/:_authToken=t\n",
         "",
     );
     for (url, expected) in [
@@ -39,6 +42,13 @@ fn secrets_of_each_form_are_read() {
         ("https://c.example/x", Some("Basic dTpw")),
         ("https://d.example/x", Some("Bearer q=1#2")),
         ("https://e.example/x", None),
+        ("https://f.example/x", Some("Bearer a;b#c\\d\\e")),
+        ("https://g.example/x", None),
+        ("https://h.example/x", None),
+        ("https://i.example/x", Some("Bearer s3cret-s3cret-${NPM")),
+        ("https://j.example/x", Some("Bearer t")),
+        ("https://k.example/x", None),
+        ("https://l.example/x", Some("Bearer t")),
     ] {
         sent(&settings, "x", url, expected);
     }
@@ -80,10 +90,12 @@ fn t97_a_project_cannot_bring_a_registry_along() {
     assert_eq!(settings.registry_of("@acme/x").as_str(), PUBLIC_REGISTRY);
     assert_eq!(settings.warnings.len(), 2, "{:?}", settings.warnings);
     assert!(settings.warnings[1].contains("takes @acme from evil.example"), "{:?}", settings.warnings);
-    // One that the person knows may be named: that is how teams share the scope of their registry.
-    let settings = read(user, "@acme:registry=https://npm.corp.example/npm/\n");
-    assert_eq!(settings.registry_of("@acme/x").as_str(), "https://npm.corp.example/npm/");
-    assert!(settings.warnings.is_empty());
+    // One that the person knows may be named: that is how teams share the scope of their registry, or their default.
+    for (line, package) in [("@acme:registry", "@acme/x"), ("registry", "x")] {
+        let settings = read(user, &format!("{line}=https://npm.corp.example/npm/\n"));
+        assert_eq!(settings.registry_of(package).as_str(), "https://npm.corp.example/npm/");
+        assert!(settings.warnings.is_empty());
+    }
 }
 
 #[test]
@@ -94,6 +106,10 @@ fn t97_a_project_cannot_move_a_private_scope_to_the_public_registry() {
         assert_eq!(settings.registry_of("@acme/x").as_str(), "https://npm.corp.example/", "{user}");
         assert!(!settings.warnings.is_empty());
     }
+    // Nor to another one that the person knows.
+    let user = "registry=https://npm.corp.example/\n//forge.example/:_authToken=t";
+    let settings = read(user, "registry=https://forge.example/");
+    assert_eq!(settings.registry_of("x").as_str(), "https://npm.corp.example/");
     // Nor to the neighbour on a host of many.
     let user = "//forge.example/projects/1/npm/:_authToken=t";
     let settings = read(user, "@acme:registry=https://forge.example/projects/2/npm/");
@@ -126,6 +142,8 @@ fn t65_t97_a_project_sets_nothing_but_registries() {
         "registry=http://registry.npmjs.org/",
         "registry=https://u:p@registry.npmjs.org/",
         "registry=https://registry.npmjs.org/../x",
+        "registry=https://registry.npmjs.org/..",
+        "registry=https://registry.npmjs.org/?x=1",
         "@a:registry=https://registry.npmjs.org.evil.example/",
     ] {
         let settings = read("", line);
@@ -144,6 +162,20 @@ fn t69_what_would_weaken_the_transport_is_not_followed() {
     assert_eq!(settings.warnings.len(), 4, "{:?}", settings.warnings);
     assert_eq!(settings.registry_of("x").as_str(), PUBLIC_REGISTRY);
     sent(&settings, "x", "https://registry.npmjs.org/x", None);
+    assert!(read("strict-ssl=true", "").warnings.is_empty());
+    let settings =
+        read("\u{feff}cafile=/etc/corp.pem\n//h.example/:certfile=/c\n//h.example/:keyfile=/k\n", "");
+    assert_eq!((settings.cafile.as_deref(), settings.warnings.len()), (Some("/etc/corp.pem"), 2));
+    assert_eq!(read("cafile=", "").cafile, None);
+}
+
+#[test]
+fn so_many_settings_are_read() {
+    let line = "registry=https://npm.corp.example/\n";
+    let last = "a=b\n".repeat(MAX_SETTINGS - 1) + line;
+    assert_eq!(read(&last, "").registry_of("x").host(), "npm.corp.example");
+    assert_eq!(read(&format!("a=b\n{last}"), "").registry_of("x").as_str(), PUBLIC_REGISTRY);
+    assert!(line.len() * MAX_SETTINGS <= usize::try_from(MAX_NPMRC_BYTES).unwrap());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::source::Pin;
+use crate::source::index::{MAX_CONFIG_BYTES, check_config};
 
 const HOST: HostVersion = HostVersion::new(1, 10, 0);
 
@@ -71,17 +72,20 @@ fn the_highest_version_that_fits_is_taken() {
     taken(&document, Some("1.11.0"), None);
     let choice = read(&document).choose(None, HOST);
     assert_eq!(choice.passed_over_for_gsd(), Some(("2.0.0", ">=2")));
-    let reasons: Vec<String> =
-        choice.considered.iter().map(|row| format!("{} {}", row.version, row.verdict.reason())).collect();
+    let reasons: Vec<String> = choice
+        .considered
+        .iter()
+        .map(|row| format!("{} {} ({})", row.version, row.verdict.name(), row.verdict.reason()))
+        .collect();
     assert_eq!(
         reasons,
         [
-            "2.0.0 needs GSD >=2",
-            "2.0.0-rc.1 a prerelease, which has to be named",
-            "1.11.0 yanked: deletes too much",
-            "1.10.0 taken",
-            "1.9.0 fits, and another one goes first",
-            "1.0.0 fits, and another one goes first",
+            "2.0.0 needs-gsd (needs GSD >=2)",
+            "2.0.0-rc.1 prerelease (a prerelease, which has to be named)",
+            "1.11.0 yanked (yanked: deletes too much)",
+            "1.10.0 taken (taken)",
+            "1.9.0 lower (fits, and another one goes first)",
+            "1.0.0 lower (fits, and another one goes first)",
         ]
     );
 }
@@ -150,10 +154,12 @@ fn samples() -> Vec<(Value, bool)> {
         plain(json!({"signature": SIGNATURE.lines().take(3).collect::<Vec<_>>().join("\n")})),
         plain(json!({"engines": []})),
         plain(json!({"engines": {"gsd": 1}})),
+        plain(json!({"engines": {"gsd": ""}})),
         plain(json!({"yanked": 1})),
         entry(&json!({"title": 1}), &[]),
         entry(&json!({"publisher": "Acme"}), &[]),
         entry(&json!({"publisher": {"key": "x"}}), &[]),
+        entry(&json!({"publisher": {"name": 1}}), &[]),
         entry(&json!({"publisher": {"key": format!("RWx{}", "x".repeat(53))}}), &[]),
         entry(&json!({"compatVersions": {"1.0.0": 1}}), &[]),
         entry(&json!({"compatVersions": []}), &[]),
@@ -181,8 +187,49 @@ fn schema_and_reader_agree() {
 fn what_is_written_reads_back() {
     for (document, _) in samples().into_iter().filter(|(_, is_good)| *is_good) {
         let entry = read(&document);
-        assert_eq!(read(&entry.to_json()), entry);
+        let written = entry.to_json();
+        assert_eq!(read(&written), entry);
+        for member in
+            ["/title", "/publisher", "/compatVersions", "/versions/0/signature", "/versions/0/source"]
+        {
+            assert_eq!(written.pointer(member), document.pointer(member), "{member} of {document}");
+        }
     }
+}
+
+#[test]
+fn a_version_that_is_made_reads_back() {
+    let archive = Origin::Archive(RelPath::parse("archives/acme.tgz").unwrap());
+    let content_hash = ContentHash::parse(&hash()).unwrap();
+    let made =
+        |version: &str| Version::new(version, archive.clone(), Some(Pin::of(b"x")), content_hash.clone());
+    assert_eq!(made("1.0"), None);
+    let version = made("1.0.0").unwrap().for_gsd(Some(">=1.6"));
+    assert_eq!(super::version(&version.to_json()), Ok(version));
+}
+
+#[test]
+fn a_version_counts_once_and_so_many_do() {
+    let twice = read(&entry(&json!({}), &[row("1.0.0", &json!({})), row("1.0.0", &json!({"yanked": true}))]));
+    assert_eq!((twice.versions.len(), twice.objections.len()), (1, 1));
+    assert_eq!(twice.versions[0].yanked, None, "the first one stands");
+    // One objection for each that is none, and one more for what is left out.
+    for (rows, objections) in [(4096, 4096), (4097, 4097), (4098, 4097)] {
+        assert_eq!(read(&entry(&json!({}), &vec![Value::Null; rows])).objections.len(), objections, "{rows}");
+    }
+}
+
+#[test]
+fn a_folder_is_an_index_by_its_config() {
+    for (text, told) in [
+        ("{\"format\":1,\"title\":\"t\"}", Ok(())),
+        ("{\"format\":2}", Err(EntryProblem::OtherFormat)),
+        ("{}", Err(EntryProblem::NotAnIndex)),
+        ("", Err(EntryProblem::NotJson)),
+    ] {
+        assert_eq!(check_config(text.as_bytes()), told, "{text}");
+    }
+    assert_eq!(MAX_CONFIG_BYTES, 65_536);
 }
 
 #[test]
@@ -217,8 +264,8 @@ fn files_that_are_no_entry() {
     assert_eq!(problem("{}"), EntryProblem::NotAnIndex);
     assert_eq!(problem(r#"{"format":2,"name":"acme-lint"}"#), EntryProblem::OtherFormat);
     assert_eq!(problem(r#"{"format":1,"name":"other","versions":[]}"#), EntryProblem::OtherName);
-    let large = " ".repeat(usize::try_from(MAX_ENTRY_BYTES).unwrap() + 1);
-    assert_eq!(problem(&large), EntryProblem::TooLarge);
+    let large = " ".repeat(1_048_577);
+    assert_eq!((problem(&large), problem(&large[1..])), (EntryProblem::TooLarge, EntryProblem::NotJson));
 }
 
 proptest! {
