@@ -212,6 +212,8 @@ fn serve(
     answer: &dyn Fn(&Seen) -> Reply,
     noted: &Mutex<Vec<Seen>>,
 ) -> std::io::Result<()> {
+    // An answer is written in pieces; held back until the one before is acknowledged, each would take 40 ms.
+    stream.set_nodelay(true)?;
     let connection = ServerConnection::new(config).map_err(std::io::Error::other)?;
     let mut reader = BufReader::new(StreamOwned::new(connection, stream));
     loop {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gsdd_core::bundle::budget::{MAX_BYTES, MOST_BYTES};
 use gsdd_core::compose::{FragmentRead, ManifestRead};
@@ -21,6 +21,9 @@ use crate::store::Objects;
 
 /// A bundle never has more entries than the content hash admits; this is far above what any real one has.
 const MAX_STAMPS: usize = 20_000;
+
+/// How long what was just placed is believed to be there without being read.
+const JUST_PLACED: Duration = Duration::from_millis(25);
 
 /// Manifest and fragments of one bundle.
 #[derive(Clone)]
@@ -227,6 +230,25 @@ impl Bundles {
         Ok(hashed)
     }
 
+    /// Takes over what is known of the content `tree` that was just copied to `bundle` and proven by that, so that the
+    /// answer to who placed it need not wait for it to be read once more.
+    ///
+    /// The stamps say nothing about what came in between, and are therefore believed for [`JUST_PLACED`] only: who asks
+    /// afterwards has all bytes compared (T145).
+    pub(crate) fn placed(&self, dir_name: &str, bundle: &Path, tree: &BundleTree, contract: &HostContract) {
+        let look_again = Instant::now().checked_add(JUST_PLACED);
+        let (Some(stamps), Some(_)) = (bundle_tree::stamps(bundle, MAX_STAMPS), look_again) else { return };
+        let hashed = Hashed {
+            max_bytes: tree.total_bytes(),
+            stamps,
+            hash: Ok(tree.content_hash().as_str().to_owned()),
+            digest: OnceLock::new(),
+            declared: OnceLock::from(declared_in(dir_name, tree, contract).map(Arc::new)),
+            look_again,
+        };
+        lock(&self.hashed).insert(bundle.to_owned(), Arc::new(hashed));
+    }
+
     /// What is known about the content of a bundle, as it was when it was looked at last.
     pub(crate) fn content(&self, bundle: &Path) -> Option<Arc<Hashed>> {
         lock(&self.hashed).get(bundle).cloned()
@@ -387,5 +409,25 @@ mod tests {
         assert_eq!(bundles.content_hash(dir.path(), || unreachable!()), Ok(known));
         atomic::write(&dir.path().join("a"), b"1234", Mode::Keep(0o022)).unwrap();
         assert!(hash(3).is_err());
+    }
+
+    /// Who writes into a bundle before it was looked at leaves nothing in its stamps that tells.
+    #[test]
+    fn t145_what_was_just_placed_is_read_by_the_next_who_asks() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |text: &[u8]| atomic::write(&dir.path().join("a"), text, Mode::Keep(0o022)).unwrap();
+        put(b"agreed");
+        let tree = BundleTree::read(dir.path(), 10).unwrap();
+        let agreed = tree.content_hash().as_str().to_owned();
+        put(b"other");
+        let bundles = Bundles::default();
+        bundles.placed("acme", dir.path(), &tree, &HostContract::builtin());
+        let known = bundles.content(dir.path()).unwrap();
+        assert_eq!(known.hash, Ok(agreed.clone()));
+        assert!(known.declared.get().is_some_and(Option::is_some));
+        std::thread::sleep(JUST_PLACED);
+        let now = bundles.content_hash(dir.path(), || 10).unwrap();
+        assert_ne!(now, agreed);
+        assert_eq!(now, BundleTree::read(dir.path(), 10).unwrap().content_hash().as_str());
     }
 }

@@ -38,6 +38,10 @@ impl Engine {
             self.store(&prepared, staged)?;
             self.apply(&prepared.plan, staged.ctx.umask)?.close();
             self.audit().record(&placed(staged, &prepared, consent));
+            if prepared.plan.places(staged.content_hash.as_str()) {
+                let bundle = staged.root.bundle(&staged.id);
+                self.bundles().placed(staged.id.as_str(), &bundle, &staged.tree, self.base().contract());
+            }
         }
         let snapshot = self.recompose(&staged.project_root, Writer::Held);
         Ok(WorkOutcome { value: prepared, snapshot })

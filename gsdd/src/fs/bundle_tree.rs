@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::Arc;
 
 use crate::fs::bounded_read::{self, MAX_FILE};
+use crate::fs::crew::{self, Crew, PIECE};
 use crate::fs::fault::{self, Spot};
 use crate::fs::staging::StagingFolder;
 use crate::fs::{atomic, stamp::Stamp};
@@ -75,6 +76,12 @@ impl TreeRefusal {
 
     pub(super) fn disk(path: &Path, error: &io::Error) -> Self {
         Self::new(Self::DISK, path, error.to_string())
+    }
+}
+
+impl From<io::Error> for TreeRefusal {
+    fn from(error: io::Error) -> Self {
+        Self::disk(Path::new(""), &error)
     }
 }
 
@@ -169,9 +176,9 @@ impl BundleTree {
 
     /// Begins to make what was staged durable, for [`BundleTree::seal`] to wait for: the person reads meanwhile.
     pub(crate) fn begin_to_seal(&self) {
-        if let Some(staged) = self.staged().filter(|_| FLUSHERS > 1) {
+        if let Some(staged) = self.staged().filter(|_| crew::THREADS) {
             let paths = self.file_paths();
-            staged.begin(move || flush_all(&paths));
+            staged.begin(move || flush_all(paths));
         }
     }
 
@@ -179,12 +186,10 @@ impl BundleTree {
     pub(crate) fn seal(&self) -> io::Result<()> {
         match self.staged().and_then(StagingFolder::begun) {
             Some(begun) => begun?,
-            None => flush_all(&self.file_paths())?,
+            None => flush_all(self.file_paths())?,
         }
-        for folder in self.folders.iter().rev() {
-            finish_folder(&self.root().join(folder), Access::PrivateReadOnly)?;
-        }
-        finish_folder(self.root(), Access::PrivateReadOnly)
+        let folders = self.folders.iter().rev().map(|folder| self.root().join(folder));
+        finish_folders(folders.chain([self.root().to_owned()]), Access::PrivateReadOnly)
     }
 
     /// Deletes what was staged and not kept, whoever else still knows of it.
@@ -222,88 +227,88 @@ pub(crate) fn copy(root: &Path, target: &Path, access: Access, max_bytes: u64) -
     let entries = list(root).map_err(io::Error::other)?;
     fault::at(Spot::MakeFolder)?;
     fs::create_dir_all(target)?;
-    let found = flushing(|written| {
-        let mut open = None;
-        let found = visit(root, &entries, max_bytes, &mut |part| {
-            match part {
-                Part::Folder(path) => {
-                    fault::at(Spot::MakeFolder)?;
-                    fs::create_dir(target.join(path))?;
-                }
-                Part::File { path, executable } => {
-                    let bits = access.bits(if executable { 0o755 } else { 0o644 });
-                    open = Some((create_new(&target.join(path))?, bits));
-                }
-                Part::Bytes(bytes) => {
-                    if let Some((file, _)) = &mut open {
-                        fault::write_all(file, bytes)?;
-                    }
-                }
-                Part::End { .. } => {
-                    if let Some((file, bits)) = open.take() {
-                        set_mode(&file, bits)?;
-                        written(file)?;
-                    }
-                }
+    let crew = Crew::new(FLUSHERS);
+    let mut open = None;
+    let found = visit(root, &entries, max_bytes, &mut |part| {
+        match part {
+            Part::Folder(path) => {
+                fault::at(Spot::MakeFolder)?;
+                fs::create_dir(target.join(path))?;
             }
-            Ok(())
-        });
-        Ok(found?)
+            Part::File { path, bytes } => {
+                let path = target.join(path);
+                open = Some(match usize::try_from(bytes) {
+                    Ok(bytes) if bytes <= PIECE => Open::Small(path, Vec::with_capacity(bytes)),
+                    _ => Open::Large(create_new(&path)?),
+                });
+            }
+            Part::Bytes(bytes) => match &mut open {
+                Some(Open::Small(_, content)) => content.extend_from_slice(bytes),
+                Some(Open::Large(file)) => fault::write_all(file, bytes)?,
+                None => {}
+            },
+            Part::End { executable, .. } => {
+                let bits = access.bits(if executable { 0o755 } else { 0o644 });
+                let Some(open) = open.take() else { return Ok(()) };
+                crew.give(move || {
+                    let file = match open {
+                        Open::Small(path, content) => {
+                            let mut file = create_new(&path)?;
+                            fault::write_all(&mut file, &content)?;
+                            file
+                        }
+                        Open::Large(file) => file,
+                    };
+                    set_mode(&file, bits)?;
+                    flush(&file)
+                })?;
+            }
+        }
+        Ok(())
     })?;
-    for (folder, _) in entries.iter().rev().filter(|(_, is_folder)| **is_folder) {
-        finish_folder(&target.join(folder), access)?;
-    }
-    finish_folder(target, access)?;
+    // Before the folders are: members are made in them until then.
+    crew.finish()?;
+    let folders = entries.iter().rev().filter(|(_, is_folder)| **is_folder);
+    let folders = folders.map(|(folder, _)| target.join(folder));
+    finish_folders(folders.chain([target.to_owned()]), access)?;
     Ok(found)
 }
 
-/// Files that wait to be flushed.
-const WAITING: usize = 64;
-/// Threads that wait for the disk. None but our own where effects are counted.
-const FLUSHERS: usize = if cfg!(any(test, feature = "fail-points")) { 1 } else { 8 };
-
-/// Flushes what `work` hands over, while it goes on. The disk has most of its work done once for files that are waited
-/// for together, so a bundle of many files takes a fraction of the time.
-fn flushing<T>(work: impl FnOnce(&dyn Fn(fs::File) -> io::Result<()>) -> io::Result<T>) -> io::Result<T> {
-    let flush = |file: fs::File| {
-        fault::at(Spot::Flush)?;
-        file.sync_all()
-    };
-    if FLUSHERS == 1 {
-        return work(&flush);
-    }
-    let (give, take) = mpsc::sync_channel(WAITING);
-    let take = Mutex::new(take);
-    let flusher = || {
-        let mut failed = Ok(());
-        loop {
-            let next = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            // What comes after a failure is taken, so that nobody waits, and thrown away.
-            match next {
-                Ok(file) if failed.is_ok() => failed = flush(file),
-                Ok(_) => {}
-                Err(_) => return failed,
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let flushers: Vec<_> = (0..FLUSHERS).map(|_| scope.spawn(flusher)).collect();
-        let done = work(&|file| give.send(file).map_err(io::Error::other));
-        drop(give);
-        let ended = || io::Error::other("a thread that flushes files ended early");
-        let flushed = flushers.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(ended())));
-        let flushed: io::Result<()> = flushed.collect();
-        done.and_then(|done| flushed.map(|()| done))
-    })
+/// A file that is being copied.
+enum Open {
+    /// Written at its end, as a whole.
+    Small(PathBuf, Vec<u8>),
+    Large(fs::File),
 }
 
+/// Threads that wait for the disk.
+const FLUSHERS: usize = 8;
+
 /// Flushes files of ours.
-fn flush_all(paths: &[PathBuf]) -> io::Result<()> {
-    flushing(|written| {
-        // Windows flushes what may be written only.
-        let open = |path| fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path);
-        paths.iter().try_for_each(|path| written(open(path)?))
-    })
+fn flush_all(paths: Vec<PathBuf>) -> io::Result<()> {
+    let crew = Crew::new(FLUSHERS);
+    for path in paths {
+        crew.give(move || {
+            // Windows flushes what may be written only.
+            flush(&fs::OpenOptions::new().read(true).write(cfg!(windows)).open(path)?)
+        })?;
+    }
+    crew.finish()
+}
+
+fn flush(file: &fs::File) -> io::Result<()> {
+    fault::at(Spot::Flush)?;
+    file.sync_all()
+}
+
+/// Sets the modes of folders that are complete, inner ones first, and flushes them.
+fn finish_folders(paths: impl Iterator<Item = PathBuf>, access: Access) -> io::Result<()> {
+    let crew = Crew::new(FLUSHERS);
+    for path in paths {
+        atomic::set_folder_mode(&path, access.bits(0o755))?;
+        crew.give(move || atomic::sync_folder(&path))?;
+    }
+    crew.finish()
 }
 
 fn create_new(path: &Path) -> io::Result<fs::File> {
@@ -321,11 +326,6 @@ fn set_mode(file: &fs::File, bits: u32) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = (file, bits);
     Ok(())
-}
-
-fn finish_folder(path: &Path, access: Access) -> io::Result<()> {
-    atomic::set_folder_mode(path, access.bits(0o755))?;
-    atomic::sync_folder(path)
 }
 
 /// Who may do what with a written bundle.
@@ -423,7 +423,7 @@ enum Part<'a> {
     /// A file begins.
     File {
         path: &'a str,
-        executable: bool,
+        bytes: u64,
     },
     /// Bytes of the file that began last.
     Bytes(&'a [u8]),
@@ -458,7 +458,7 @@ impl From<VisitFailure> for TreeRefusal {
     fn from(failure: VisitFailure) -> Self {
         match failure {
             VisitFailure::Refused(refusal) => refusal,
-            VisitFailure::Disk(error) => Self::disk(Path::new(""), &error),
+            VisitFailure::Disk(error) => error.into(),
         }
     }
 }
@@ -485,7 +485,7 @@ fn visit(
         let (bytes, executable) = (metadata.len(), is_executable(&metadata));
         budget.add_bytes(bytes).map_err(|over| TreeRefusal::new("too-large", &path, over.to_string()))?;
         hasher.file(relative.as_bytes(), bytes);
-        look(Part::File { path: relative, executable })?;
+        look(Part::File { path: relative, bytes })?;
         // One byte more than there were: a file that grows is noticed, and has an end.
         let mut content = file.take(bytes + 1);
         loop {

@@ -4,6 +4,7 @@ pub(crate) mod atomic;
 pub(crate) mod bounded_read;
 pub(crate) mod bundle_survey;
 pub(crate) mod bundle_tree;
+mod crew;
 pub(crate) mod fault;
 pub(crate) mod staging;
 pub(crate) mod stamp;

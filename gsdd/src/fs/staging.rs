@@ -15,12 +15,11 @@ use super::bounded_read;
 use super::bundle_tree::{
     BundleTree, TreeRefusal, is_executable, join, left_out, names, refuse_kind, require_folder,
 };
+use super::crew::{Crew, PIECE};
 use super::fault::{self, Spot};
 
 /// Begins the name of a folder in which a content is written; the number of its process follows.
 pub(crate) const UNFINISHED: &str = ".new-";
-/// Bytes that are copied at once.
-const CHUNK: usize = 128 * 1024;
 
 /// Where bundles are staged, and how much one may hold.
 #[derive(Clone, Debug)]
@@ -110,6 +109,8 @@ impl Drop for StagingFolder {
 /// A bundle that is being written.
 #[derive(Debug)]
 pub(crate) struct Staging {
+    /// Writes small files; goes before the folder that they are in.
+    writer: Crew<TreeRefusal>,
     folder: StagingFolder,
     max_bytes: u64,
     /// Paths of its files.
@@ -124,11 +125,12 @@ impl Staging {
         let folder =
             StagingFolder::new(&room.objects).map_err(|error| TreeRefusal::disk(&room.objects, &error))?;
         Ok(Self {
+            writer: Crew::new(1),
             folder,
             max_bytes: room.max_bytes,
             files: BTreeSet::new(),
             folders: BTreeSet::new(),
-            buffer: vec![0; CHUNK],
+            buffer: vec![0; PIECE],
         })
     }
 
@@ -152,18 +154,24 @@ impl Staging {
             self.make_folders(folder)?;
         }
         let at = self.folder.path().join(path);
+        self.files.insert(path.to_owned());
+        let mut count = fill(&mut self.buffer, &mut next)?;
+        let mut written = count as u64;
+        if count < self.buffer.len() {
+            let content = self.buffer[..count].to_vec();
+            self.writer.give(move || {
+                let write = || fault::write_all(&mut create_private(&at, executable)?, &content);
+                write().map_err(|error| TreeRefusal::disk(&at, &error))
+            })?;
+            return Ok(written);
+        }
         let failed = |error: io::Error| TreeRefusal::disk(&at, &error);
         let mut file = create_private(&at, executable).map_err(failed)?;
-        let mut written = 0;
-        loop {
-            let count = next(&mut self.buffer)?;
-            if count == 0 {
-                break;
-            }
+        while count > 0 {
             fault::write_all(&mut file, &self.buffer[..count]).map_err(failed)?;
+            count = next(&mut self.buffer)?;
             written += count as u64;
         }
-        self.files.insert(path.to_owned());
         Ok(written)
     }
 
@@ -200,7 +208,8 @@ impl Staging {
     /// # Errors
     /// Our disk, or what somebody put there in the meantime.
     pub(crate) fn finish(self, place: &str) -> Result<BundleTree, TreeRefusal> {
-        let Self { folder, max_bytes, .. } = self;
+        let Self { writer, folder, max_bytes, .. } = self;
+        writer.finish()?;
         if place.is_empty() {
             return BundleTree::of_staged(folder, max_bytes);
         }
@@ -286,6 +295,18 @@ impl Walk<'_> {
         })?;
         Ok(())
     }
+}
+
+/// Fills `buffer`, unless there is less to come; with the number of bytes.
+fn fill<E>(buffer: &mut [u8], next: &mut impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<usize, E> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match next(&mut buffer[filled..])? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
 }
 
 /// A new file that only we read, and nobody writes once it is closed.

@@ -22,12 +22,15 @@ use crate::transcript::run;
 /// Homes that are measured one after the other.
 const HOMES: usize = 3;
 
-/// Installs in each home, one capability each: nothing is removed meanwhile, for some file systems are slow to make
-/// files right after others were removed. The first of a home is not counted.
+/// Installs in each home, one capability each; the first is not counted. Nothing is removed before the last one: ext4
+/// without a journal is slow to make files for up to five minutes after others were removed beside them.
 const INSTALLS: usize = 9;
 
-/// How long what was removed before has such an effect.
+/// Until a daemon that was just started has nothing more to do.
 const SETTLE: Duration = Duration::from_secs(6);
+
+/// Before each measurement: what a daemon does after its answer is not to slow down the tools.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// Files of the archive beside its manifest and its script, and bytes of each: 5 MiB when they are packed.
 const FILES: (usize, usize) = (198, 35_000);
@@ -75,22 +78,25 @@ pub(super) fn measure(programs: &Path) -> Outcome<Vec<Row>> {
 
 fn times(programs: &Path, server: &HttpsServer, bytes: usize) -> Outcome<Row> {
     let mut columns: [Vec<_>; 2] = Default::default();
-    for _ in 0..HOMES {
-        let here = trusting(programs, server)?;
-        gsdctl(&here, &["daemon", "start"])?;
+    let homes = (0..HOMES).map(|_| trusting(programs, server)).collect::<Outcome<Vec<_>>>()?;
+    for here in &homes {
+        gsdctl(here, &["daemon", "start"])?;
         std::thread::sleep(SETTLE);
         for at in 0..INSTALLS {
             let url = server.url(&path(at));
             let unpacked = here.root().join(id(at));
             std::fs::create_dir(&unpacked).doing("making a folder to unpack into")?;
-            let measured = [
-                whole_process(&mut stock(&here, &url, &unpacked), b"")?.0,
-                whole_process(&mut install(&here, &url), b"")?.0,
-            ];
-            if at > 0 {
-                columns.iter_mut().zip(measured).for_each(|(column, time)| column.push(time));
+            for (column, mut command) in
+                columns.iter_mut().zip([stock(here, &url, &unpacked), install(here, &url)])
+            {
+                std::thread::sleep(PAUSE);
+                let (time, _) = whole_process(&mut command, b"")?;
+                if at > 0 {
+                    column.push(time);
+                }
             }
         }
+        gsdctl(here, &["daemon", "stop"])?;
     }
     let [stock, ours] = columns.map(Times::of);
     let ratio = ours.median() / stock.median();
