@@ -101,7 +101,7 @@ impl Snapshot {
             .map(|(candidates, seen)| Known { candidates, composition: &seen.snapshot().composition });
         let composition = compose_after(base, &candidates, known);
         let contents = found.iter().filter_map(|found| found.look.look_again());
-        let look_again = contents.chain(records.look_again).max();
+        let look_again = contents.chain(records.look_again).min();
         let overlays = judged(found, &composition);
         let mut hooks = index_hooks(&overlays);
         let halted = halted(&overlays, &records.own, |dir_name, hash| {
