@@ -205,6 +205,7 @@ fn a_version_that_is_made_reads_back() {
         |version: &str| Version::new(version, archive.clone(), Some(Pin::of(b"x")), content_hash.clone());
     assert_eq!(made("1.0"), None);
     let version = made("1.0.0").unwrap().for_gsd(Some(">=1.6"));
+    assert_eq!(version.engines_gsd.as_deref(), Some(">=1.6"));
     assert_eq!(super::version(&version.to_json()), Ok(version));
 }
 
@@ -241,6 +242,8 @@ fn sources_that_no_index_may_name() {
         "npm:a@^1",
         "npm:a",
         "git+https://h.example/r#main",
+        // There is no archive that the digest of the row could be about.
+        "git+https://h.example/r#0123456789abcdef0123456789abcdef01234567",
         "git+https://h.example/r#tag:v1",
         "oci://h.example/a:v1",
         "http://h.example/a.tgz",
