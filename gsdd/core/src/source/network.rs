@@ -134,6 +134,13 @@ mod tests {
     }
 
     #[test]
+    fn a_host_is_shown_as_it_is_written() {
+        for text in ["forge.corp.example", "localhost:8443", "[fd00::5]", "[fd00::1]:443"] {
+            assert_eq!(PrivateHost::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
     fn t62_t68_a_listed_host_is_reached_on_the_listed_port() {
         let policy = NetworkPolicy {
             user: layer(&["Localhost:8443", "forge.corp.example", "[fd00::1]:443", "10.0.0.5"]),

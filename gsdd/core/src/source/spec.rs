@@ -372,6 +372,20 @@ mod tests {
     }
 
     #[test]
+    fn a_digit_behind_the_name_begins_a_version_and_anything_else_a_registry() {
+        for (raw, wanted) in [
+            ("cap@corp", (Some("corp"), None)),
+            ("cap@1.2.0", (None, Some("1.2.0"))),
+            ("cap@corp@1.2.0", (Some("corp"), Some("1.2.0"))),
+            ("cap@2corp@1.2.0", (Some("2corp"), Some("1.2.0"))),
+        ] {
+            let spec = SourceSpec::parse_for(raw, PathStyle::Posix).unwrap();
+            let SourceSpec::Registry { name, registry, selector } = spec else { panic!("{raw}: {spec:?}") };
+            assert_eq!((name.as_str(), (registry.as_deref(), selector.as_deref())), ("cap", wanted), "{raw}");
+        }
+    }
+
+    #[test]
     fn a_refusal_says_which_form_was_meant() {
         for (raw, hint) in [
             ("~/cap", "the whole path"),
