@@ -302,6 +302,7 @@ mod tests {
     fn t185_a_token_in_a_query_is_recorded_but_not_shown() {
         let spec = SourceSpec::parse("https://h.example/cap.tgz?token=s3cret").unwrap();
         assert_eq!(spec.to_string(), "https://h.example/cap.tgz?…");
+        assert_eq!(format!("{spec:?}"), format!("SourceSpec(Tarball, {spec})"));
         assert!(!format!("{spec:?}").contains("s3cret"));
         assert!(spec.recorded().ends_with("?token=s3cret"));
         let plain = "https://h.example/cap.tgz";
