@@ -23,11 +23,12 @@ pub(super) struct Crew<E> {
 }
 
 impl<E: From<io::Error> + Send + 'static> Crew<E> {
-    /// A crew of so many threads.
+    /// A crew of so many threads, where there are threads at all.
     pub(super) fn new(threads: usize) -> Self {
-        if !THREADS {
-            return Self { give: None, threads: Vec::new() };
-        }
+        if THREADS { Self::of(threads) } else { Self { give: None, threads: Vec::new() } }
+    }
+
+    fn of(threads: usize) -> Self {
         let (give, take) = mpsc::sync_channel(WAITING);
         let take = Arc::new(Mutex::new(take));
         let threads =
@@ -83,4 +84,57 @@ fn work<E>(take: &Mutex<Receiver<Work<E>>>) -> Result<(), E> {
 
 fn ended() -> io::Error {
     io::Error::other("a thread that writes files ended early")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Gives so many pieces of work, of which `failing` fails; how many were done, and what came of it.
+    fn given(pieces: usize, failing: Option<usize>) -> (usize, io::Result<()>) {
+        let done = Arc::new(AtomicUsize::new(0));
+        let crew: Crew<io::Error> = Crew::of(3);
+        for piece in 0..pieces {
+            let done = Arc::clone(&done);
+            let work = move || {
+                done.fetch_add(1, Ordering::Relaxed);
+                if failing == Some(piece) { Err(io::Error::other("full")) } else { Ok(()) }
+            };
+            crew.give(work).unwrap();
+        }
+        let outcome = crew.finish();
+        (done.load(Ordering::Relaxed), outcome)
+    }
+
+    #[test]
+    fn everything_is_done_and_a_failure_of_any_piece_is_told() {
+        for pieces in [0, 1, WAITING * 5] {
+            let (done, outcome) = given(pieces, None);
+            assert!(done == pieces && outcome.is_ok());
+        }
+        for failing in [0, 7, WAITING * 5 - 1] {
+            // More work than may wait: nobody who gives it is left waiting for a thread that has failed.
+            assert_eq!(given(WAITING * 5, Some(failing)).1.unwrap_err().to_string(), "full");
+        }
+    }
+
+    #[test]
+    fn a_crew_that_is_given_up_ends_its_work_first() {
+        let done = Arc::new(AtomicUsize::new(0));
+        let crew: Crew<io::Error> = Crew::of(2);
+        for _ in 0..WAITING {
+            let done = Arc::clone(&done);
+            crew.give(move || {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            })
+            .unwrap();
+        }
+        drop(crew);
+        assert_eq!(Arc::strong_count(&done), 1, "no thread is left");
+        assert_eq!(done.load(Ordering::Relaxed), WAITING);
+    }
 }
