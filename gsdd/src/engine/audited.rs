@@ -76,7 +76,7 @@ impl Engine {
     /// Records which contents are not the agreed ones any more, and which are again.
     pub(super) fn tell_changed_contents(&self, before: Option<&Snapshot>, now: &Snapshot) {
         let changed = |overlay: &&Overlay| overlay.consent == ConsentVerdict::Changed;
-        let place = |overlay: &'_ Overlay| (Arc::clone(&overlay.root), overlay.dir_name.clone());
+        let place = |overlay: &Overlay| (Arc::clone(&overlay.root), overlay.dir_name.clone());
         let before = before.into_iter().flat_map(|before| &before.overlays);
         let were: HashSet<_> = before.filter(changed).map(place).collect();
         for overlay in &now.overlays {

@@ -201,7 +201,7 @@ impl Composition {
     }
 }
 
-/// `one` as it was composed, when all of it is the same.
+/// `one` as it is now; itself when all of it is the same.
 fn composed_again(one: &Arc<Composed>, known: Known<'_>, (position, candidate): Placed<'_>) -> Arc<Composed> {
     let same_text = |(a, b): (&FragmentRead, &FragmentRead)| match (a, b) {
         (FragmentRead::Text(a), FragmentRead::Text(b)) => Arc::ptr_eq(a, b),
@@ -214,9 +214,10 @@ fn composed_again(one: &Arc<Composed>, known: Known<'_>, (position, candidate): 
             && before.fragments.values().zip(candidate.fragments.values()).all(same_text)
     };
     let before = known.candidates.get(position).copied();
-    let same = before.is_some_and(|before| std::ptr::eq(before, candidate) || same_parts(before));
-    let changed = || composed(candidate).filter(|_| !same).map(Arc::new);
-    changed().unwrap_or_else(|| Arc::clone(one))
+    if before.is_some_and(|before| std::ptr::eq(before, candidate) || same_parts(before)) {
+        return Arc::clone(one);
+    }
+    composed(candidate).map_or_else(|| Arc::clone(one), Arc::new)
 }
 
 fn composed(candidate: &Candidate) -> Option<Composed> {
